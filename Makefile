@@ -220,15 +220,16 @@ bindings: ## build the command, Wasm, Node addon, Python wheel, C library; PROFI
 	PROFILE='$(PROFILE)' qr-service/bindings/build.sh
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder
-	@$(CARGO) run --quiet --profile plain --no-default-features -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
+	@$(CARGO) run --quiet --profile plain -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
 
-generate: ## write what is made from other files: nginx' includes, rules, the map's picture
+generate: ## write what is made from other files: nginx' includes, rules, types, qr.h, the map
 	@$(SETUP) test
 	$(GENERATORS)
 	$(RENDER)
 	docs/architecture.py
 	$(PYTHON) deploy/k8s/check.py --write-rules
+	GENERATE=1 $(CARGO) nextest run --workspace --all-features -E 'test(up_to_date)'
 
 site: ## the documentation with the reference, in target/site; SOURCE_URL: where links to code lead
 	@$(SETUP) run site
@@ -266,7 +267,7 @@ links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBEC
 ##@ Measure it
 
 # Its programs are given by the first word of ARGS.
-bench: ## the hot function beside its peers; ARGS=formats, instructions; simulate: the tests of ramps
+bench: ## the hot function beside its peers; ARGS=formats, instructions
 	@arguments=($(ARGS))
 	case "$${arguments[0]:-}" in
 	formats)

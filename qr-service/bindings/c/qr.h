@@ -35,8 +35,7 @@ enum qr_status {
   QR_STATUS_PANIC = 8,
   // The options are wrong, or there is no such picture. The buffer has the faults.
   QR_STATUS_FAULTS = 9,
-  // struct_size is not that of a struct qr_options that this library knows, or a field that it does not know is not
-  // 0: it is older than the header.
+  // The library does not know these options: struct_size is wrong, or a field that was added later is not 0.
   QR_STATUS_UNKNOWN_OPTIONS = 10,
 };
 

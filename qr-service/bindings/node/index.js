@@ -1,7 +1,7 @@
 const { existsSync } = require('node:fs');
 const { writeFile } = require('node:fs/promises');
 
-// The package has one for each architecture, a build of one's own is for this machine.
+// A published package has one file for each architecture; build.sh makes qr.node for this machine.
 const ofThisMachine = `./qr-${process.arch}.node`;
 let native;
 try {

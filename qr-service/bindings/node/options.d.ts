@@ -65,9 +65,9 @@ export interface QrOptionsOfService {
    * the paper by default.
    */
   light?: string | null;
-  /** Shape of the modules, but for `txt` and `json`. Only for `qr`. */
+  /** Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`. */
   shape?: 'square' | 'dots' | 'rounded' | null;
-  /** Shape of the three finder patterns, but for `txt` and `json`. Only for `qr`. */
+  /** Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`. */
   finder_shape?: 'square' | 'rounded' | 'circle' | null;
   /** The characters of `txt`. */
   style?: 'blocks' | 'ascii' | null;
@@ -76,8 +76,9 @@ export interface QrOptionsOfService {
   /** Title for screen readers, for `svg`. */
   title?: string | null;
   /**
-   * A line below the symbol, but for `txt` and `json`. A long one has smaller letters. `pdf` and `eps` have the
-   * characters of Windows-1252, those of western Europe; a `png` also Greek and Cyrillic, and only from the service.
+   * A line below the symbol, for `svg`, `pdf` and `eps`, and for a `png` of the service. A long one has smaller
+   * letters. `pdf` and `eps` have the characters of Windows-1252, those of western Europe; a `png` also Greek
+   * and Cyrillic.
    */
   caption?: string | null;
 }

@@ -69,13 +69,14 @@ def draw(
         default there is black ink alone.
     light: Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
         the paper by default.
-    shape: Shape of the modules, but for `txt` and `json`. Only for `qr`.
-    finder_shape: Shape of the three finder patterns, but for `txt` and `json`. Only for `qr`.
+    shape: Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
+    finder_shape: Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
     style: The characters of `txt`.
     ink: The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
     title: Title for screen readers, for `svg`.
-    caption: A line below the symbol, but for `txt` and `json`. A long one has smaller letters. `pdf` and `eps` have the
-        characters of Windows-1252, those of western Europe; a `png` also Greek and Cyrillic, and only from the service.
+    caption: A line below the symbol, for `svg`, `pdf` and `eps`, and for a `png` of the service. A long one has smaller
+        letters. `pdf` and `eps` have the characters of Windows-1252, those of western Europe; a `png` also Greek
+        and Cyrillic.
     """
 
 def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:

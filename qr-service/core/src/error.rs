@@ -168,7 +168,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Reads one letter, in either case. It stands here because no error may know a type that knows errors.
+// Here, not in `level.rs`: [`Error`] has a [`Level`], and modules must not need each other.
+/// Reads one letter, in either case.
 impl FromStr for Level {
     type Err = Error;
 

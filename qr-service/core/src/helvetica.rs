@@ -51,10 +51,7 @@ fn byte_of(character: char) -> Option<u8> {
         return None;
     }
     let of_80 = || FROM_80.iter().position(|it| *it == character).map(|at| 0x80 + at as u8);
-    match u8::try_from(character) {
-        Ok(byte) => Some(byte),
-        Err(_) => of_80(),
-    }
+    u8::try_from(character).ok().or_else(of_80)
 }
 
 /// Widths of Helvetica's characters from 0x20 on (Adobe Font Metrics), in thousandths of the font's size.

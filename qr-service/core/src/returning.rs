@@ -1,7 +1,5 @@
 //! The writers of formats again, as functions that return what the others append.
 
-use crate::modules::Modules;
-
 /// A function for each writer, which always succeeds, or fails as the writer does.
 macro_rules! returning {
     (@always, $out:ident, $written:expr) => {{
@@ -26,7 +24,7 @@ macro_rules! returning {
         /// # Ok::<(), qr_core::Error>(())
         /// ```
         #[allow(clippy::missing_errors_doc, reason = "they are the writer's")]
-        pub fn $name<'a>(modules: impl Into<Modules<'a>>, $($style: $of),+) -> $result {
+        pub fn $name<'a>(modules: impl Into<crate::Modules<'a>>, $($style: $of),+) -> $result {
             let mut out = $out::new();
             returning!(@$finish, out, crate::$write(modules, $($style,)+ &mut out))
         }

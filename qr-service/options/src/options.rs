@@ -78,9 +78,9 @@ options! {
         /// Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
         /// the paper by default.
         light: Ink = any_text().default("fff").example("ffffff00").pattern(COLOUR),
-        /// Shape of the modules, but for `txt` and `json`. Only for `qr`.
+        /// Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
         shape: Shape = one_of(Shape::NAMED).default("square"),
-        /// Shape of the three finder patterns, but for `txt` and `json`. Only for `qr`.
+        /// Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
         finder_shape: FinderShape = one_of(FinderShape::NAMED).default("square"),
         /// Logo in the middle, but for `txt` and `json`: a PNG, JPEG or WebP of up to 256 kB and 4 million pixels, as
         /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
@@ -95,8 +95,9 @@ options! {
         ink: InkedModules = one_of(InkedModules::NAMED).default("light"),
         /// Title for screen readers, for `svg`.
         title: String = text(1, 500),
-        /// A line below the symbol, but for `txt` and `json`. A long one has smaller letters. `pdf` and `eps` have the
-        /// characters of Windows-1252, those of western Europe; a `png` also Greek and Cyrillic, and only from the service.
+        /// A line below the symbol, for `svg`, `pdf` and `eps`, and for a `png` of the service. A long one has smaller
+        /// letters. `pdf` and `eps` have the characters of Windows-1252, those of western Europe; a `png` also Greek
+        /// and Cyrillic.
         caption: String = text(1, 200),
         /// File name, which makes a browser download the picture.
         filename: String = text(1, 200).pattern(r#"^[^/\\"\u0000-\u001F\u007F-\u009F]+$"#),
@@ -125,6 +126,13 @@ names! {
         Micro = "micro",
         /// Rectangular Micro QR.
         Rmqr = "rmqr",
+    }
+}
+
+impl Kind {
+    /// The quiet zone that the standard asks for, in modules.
+    pub fn quiet_zone(self) -> u32 {
+        if self == Kind::Qr { 4 } else { 2 }
     }
 }
 

@@ -110,7 +110,10 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
 }
 
 /// Width of a picture whose symbol and margin are `modules` wide.
-fn size_px(fit: Fit, modules: u32) -> Result<u32, Fault> {
+///
+/// # Errors
+/// If that is more than it may have, or less than a pixel for each.
+pub fn size_px(fit: Fit, modules: u32) -> Result<u32, Fault> {
     match fit {
         Fit::Size(size) if size < modules => {
             let detail = format!("the symbol and its margin need {modules} px");

@@ -30,7 +30,7 @@ pub struct Plan {
     pub symbol: SymbolPlan,
     /// The quiet zone in modules.
     pub margin: u32,
-    /// The line below it.
+    /// The line below the symbol.
     pub caption: Option<String>,
     /// The picture to draw.
     pub picture: PicturePlan,
@@ -286,12 +286,10 @@ impl Plan {
         let mut faults = contradictions_of(&options, format);
         let symbol = symbol_plan(&options);
         let look = Look::of(&options);
-        let is_qr = symbol.kind() == Kind::Qr;
         // A bill has its own white around a symbol of 46 mm.
-        let (quiet_zone, default_mm) = match (options.has_swiss_cross, is_qr) {
-            (true, _) => (0, BILL_MM),
-            (false, true) => (4, DEFAULT_MM),
-            (false, false) => (2, DEFAULT_MM),
+        let (quiet_zone, default_mm) = match options.has_swiss_cross {
+            true => (0, BILL_MM),
+            false => (symbol.kind().quiet_zone(), DEFAULT_MM),
         };
         let margin = options.margin.unwrap_or(quiet_zone);
         let fit = options.size.map(Fit::Size).or(options.scale.map(Fit::Scale));

@@ -1,5 +1,5 @@
 //! Files that the bindings share are what the definition of the options makes of them.
-//! `QR_OPTIONS=write cargo test -p qr-options --all-features --test files` writes them.
+//! `make generate` writes them, by `GENERATE=1`.
 
 #![cfg(all(feature = "eps", feature = "kanji", feature = "pdf", feature = "shapes"))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -21,11 +21,11 @@ const OF_THE_SERVICE: [&str; 3] = ["filename", "logo", "logo_size"];
 /// Writes the file if that is asked for, then compares.
 fn is_up_to_date(path: &str, made: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    if env::var_os("QR_OPTIONS").is_some_and(|what| what == "write") {
+    if env::var_os("GENERATE").is_some() {
         fs::write(&path, made).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == made, "{} is out of date: see {}", path.display(), file!());
+    assert!(kept == made, "{} is out of date: run make generate", path.display());
 }
 
 fn result_of(drawn: Result<Drawn, Vec<Fault>>) -> Value {

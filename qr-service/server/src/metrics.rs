@@ -25,7 +25,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use service_kit::label_value;
 use service_kit::metrics::{Connections, DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
 
 use crate::engine::Engine;
@@ -103,8 +102,6 @@ impl MethodLabel {
     }
 }
 
-label_value!(Route, MethodLabel);
-
 /// Every status that a route answers with; a route that adds one lists it here.
 #[cfg(not(feature = "api"))]
 const STATUSES: [u16; 6] = [200, 304, 400, 404, 405, 500];
@@ -113,11 +110,20 @@ const STATUSES: [u16; 12] = [200, 304, 400, 404, 405, 500, 406, 408, 413, 415, 4
 
 const COMBINATIONS: usize = Route::ALL.len() * MethodLabel::ALL.len() * STATUSES.len();
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct RequestLabels {
     route: Route,
     method: MethodLabel,
     status: u16,
+}
+
+type Labels = ([(&'static str, &'static str); 2], [(&'static str, u16); 1]);
+
+impl RequestLabels {
+    fn series(&self) -> Labels {
+        let words = [("route", self.route.as_str()), ("method", self.method.as_str())];
+        (words, [("status", self.status)])
+    }
 }
 
 /// The request that an exemplar shows.
@@ -158,8 +164,8 @@ struct Series {
 
 /// The service's metrics.
 pub(crate) struct Metrics {
-    requests: Family<RequestLabels, Counter>,
-    durations: Family<RequestLabels, Durations, fn() -> Durations>,
+    requests: Family<Labels, Counter>,
+    durations: Family<Labels, Durations, fn() -> Durations>,
     /// Those that have been counted, by [`place_of`]: looking labels up takes longer than counting.
     series: [OnceLock<Series>; COMBINATIONS],
     generate: Histogram,
@@ -169,16 +175,16 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new(engine: Engine, connections: &Connections) -> Self {
-        let requests = Family::<RequestLabels, Counter>::default();
+        let requests = Family::<Labels, Counter>::default();
         // `rate` and `increase` miss a series' first value, so each begins at 0.
         for labels in all_labels() {
-            drop(requests.get_or_create(&labels));
+            drop(requests.get_or_create(&labels.series()));
         }
         let durations: fn() -> Durations = || Durations::new(DURATION_BUCKETS.into_iter());
         let durations = Family::new_with_constructor(durations);
         // A family without a series is not exposed at all, and its first value would be missed likewise.
         let usual = RequestLabels { route: Route::Qrcode, method: MethodLabel::Get, status: 200 };
-        drop(durations.get_or_create(&usual));
+        drop(durations.get_or_create(&usual.series()));
         let generate = Histogram::new(DURATION_BUCKETS);
         let sizes = Histogram::new(SIZE_BUCKETS);
 
@@ -212,8 +218,8 @@ impl Metrics {
         debug_assert!(all_labels().any(|possible| possible == labels), "{labels:?}");
         let Some(place) = place_of(&labels) else { return };
         let series = self.series[place].get_or_init(|| Series {
-            requests: self.requests.get_or_create(&labels).clone(),
-            durations: self.durations.get_or_create(&labels).clone(),
+            requests: self.requests.get_or_create(&labels.series()).clone(),
+            durations: self.durations.get_or_create(&labels.series()).clone(),
         });
         series.requests.inc();
         let exemplar = (request_id.len() <= MAX_EXEMPLAR_BYTES)

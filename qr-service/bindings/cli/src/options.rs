@@ -84,7 +84,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     encoding: Encoding,
 
-    /// Draw the logo of FILE in the middle, a PNG, JPEG or WebP, for png and svg. The level is then H by default, and
+    /// Draw the logo of FILE in the middle, a PNG, JPEG or WebP, for png, svg, pdf and eps. The level is then H by default, and
     /// the version rises until error correction can spare what the logo covers. Scan the picture before you print it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["micro", "rmqr", "structured"])]
     logo: Option<PathBuf>,

@@ -23,7 +23,7 @@ const MAX_LINE: usize = 255;
 /// ```
 ///
 /// # Errors
-/// [`Error`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
+/// [`Error::Width`], [`Error::Margin`], or [`Error::Character`] of the caption; `out` is then unchanged.
 pub fn write_eps<'a>(
     modules: impl Into<Modules<'a>>,
     print: &Print<'_>,

@@ -1,4 +1,4 @@
-//! The line of a caption, below the quiet zone, which is there as the standard asks for it.
+//! Where a caption stands: one line below the standard's quiet zone, whatever the margin.
 
 use crate::modules::Modules;
 

@@ -22,7 +22,7 @@ use crate::modules::Modules;
 /// ```
 ///
 /// # Errors
-/// [`Error`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
+/// [`Error::Width`], [`Error::Margin`], or [`Error::Character`] of the caption; `out` is then unchanged.
 pub fn write_pdf<'a>(
     modules: impl Into<Modules<'a>>,
     print: &Print<'_>,

@@ -200,10 +200,8 @@ impl<'a> Print<'a> {
         if module < LEAST_MODULE {
             return Err(Error::Margin { margin_modules: self.margin_modules });
         }
-        let caption = match self.caption {
-            Some(text) => Some(Caption::new(text, modules, self.margin_modules)?),
-            None => None,
-        };
+        let caption = self.caption.map(|text| Caption::new(text, modules, self.margin_modules));
+        let caption = caption.transpose()?;
         let below = caption.as_ref().map_or(0.0, |caption| caption.height);
         let height = module * (modules.height() as f64 + 2.0 * margin + below);
         let (left, top) = (module * margin, height - module * margin);

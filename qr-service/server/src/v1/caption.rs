@@ -65,6 +65,6 @@ impl LabelCaption {
 
     /// Its bytes as a string of a PDF has them between angle brackets.
     pub(crate) fn hex(&self) -> String {
-        self.bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+        hex::encode_upper(&self.bytes)
     }
 }

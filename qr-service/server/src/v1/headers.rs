@@ -16,7 +16,7 @@ use crate::v1::payload::percent;
 use crate::v1::plan::Plan;
 
 /// The version of this crate's pictures beside `qr_core::OUTPUT_VERSION`.
-const OUTPUT_VERSION: u32 = 7;
+const OUTPUT_VERSION: u32 = 8;
 
 /// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
 /// output.

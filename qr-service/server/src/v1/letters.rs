@@ -81,7 +81,7 @@ impl Letters {
         for row in strip.coverage.chunks(width as usize) {
             line.clear();
             for covered in row {
-                let alpha = (f32::from(self.color.alpha) * covered).round() as u8;
+                let alpha = ((u32::from(self.color.alpha) * u32::from(*covered) + 127) / 255) as u8;
                 let Color { red, green, blue, alpha } = over(Color { alpha, ..self.color }, light);
                 line.extend([red, green, blue, alpha]);
             }
@@ -103,7 +103,7 @@ impl Letters {
             return Err(Fault::new("caption", Code::TooLong, detail));
         }
         let width = width as usize;
-        let mut strip = Strip { width, coverage: vec![0.0; width * height as usize] };
+        let mut strip = Strip { width, coverage: vec![0; width * height as usize] };
         for (i, words) in lines.iter().enumerate() {
             let left = (width as f32 - self.width(words)) / 2.0;
             let middle = above + LINE * self.size_px * (i as f32 + 0.5);
@@ -167,10 +167,10 @@ fn failed(error: &dyn std::fmt::Display) -> Fault {
     Fault::new("caption", Code::NotAllowed, error.to_string())
 }
 
-/// Rows of pixels, each with the part of it that words cover, from 0 to 1.
+/// Rows of pixels, each with the part of it that words cover, from 0 to 255.
 struct Strip {
     width: usize,
-    coverage: Vec<f32>,
+    coverage: Vec<u8>,
 }
 
 impl Strip {
@@ -185,7 +185,8 @@ impl Strip {
             let (x, y) = (origin.x + x as f32, origin.y + y as f32);
             if x >= 0.0 && y >= 0.0 && (x as usize) < self.width {
                 let pixel = self.coverage.get_mut(y as usize * self.width + x as usize);
-                pixel.into_iter().for_each(|pixel| *pixel = (*pixel + covered).min(1.0));
+                let covered = (covered * 255.0).round() as u8;
+                pixel.into_iter().for_each(|pixel| *pixel = pixel.saturating_add(covered));
             }
         });
     }

@@ -155,7 +155,7 @@ fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
 /// Draws the symbol with `scale` pixels a module. A pixel on an edge gets the mean of what it covers. The
 /// quiet zone is the standard's: a picture with less is meant for a page of its light colour.
 fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> GreyImage {
-    let margin = if kind == Kind::Qr { 4 } else { 2 };
+    let margin = kind.quiet_zone() as usize;
     let columns = spans(modules.width() + 2 * margin, scale);
     let rows = spans(modules.height() + 2 * margin, scale);
     let is_dark =

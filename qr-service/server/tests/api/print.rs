@@ -60,6 +60,18 @@ fn shapes_are_read_in_print() {
 }
 
 #[test]
+fn a_caption_keeps_the_quiet_zone_that_a_margin_lacks() {
+    let service = start(&[]);
+    for (query, size) in [("text=a", "21 26.96875"), ("text=1&kind=micro", "11 14.03125")] {
+        let svg = get(service.addr, &format!("/v1/qr.svg?{query}&margin=0&caption=a"));
+        assert!(svg.text().contains(&format!("viewBox=\"0 0 {size}\"")), "{}", svg.text());
+    }
+    let bare = get(service.addr, "/v1/qr.png?text=hello&margin=0&size=210&caption=Hi");
+    let picture = of_png(&bare.body);
+    assert!(picture.grey[210 * 210..][..40 * 210].iter().all(|grey| *grey == 255));
+}
+
+#[test]
 fn a_caption_is_a_line_below_the_quiet_zone() {
     let service = start(&[]);
     let caption = "Größe – 5 € (a)";

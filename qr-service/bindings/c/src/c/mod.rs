@@ -43,8 +43,7 @@ pub enum Status {
     Panic = 8,
     /// The options are wrong, or there is no such picture. The buffer has the faults.
     Faults = 9,
-    /// struct_size is not that of a struct qr_options that this library knows, or a field that it does not know is not
-    /// 0: it is older than the header.
+    /// The library does not know these options: struct_size is wrong, or a field that was added later is not 0.
     UnknownOptions = 10,
 }
 

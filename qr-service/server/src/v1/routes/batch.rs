@@ -48,7 +48,7 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let place = place_for(&api, &parts.method).await?;
+    let place = place_for(&api).await?;
     let items = read_plans(&api, &parts, body).await?;
     let check = |item: &Item| make_here(&item.plan, true).map(drop);
     check_all(&api.pool, &items, check).await?;

@@ -8,8 +8,8 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Method};
 use image::ImageFormat;
 use serde::Serialize;
 use tokio::time::timeout;
@@ -126,9 +126,6 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    if parts.method != Method::POST {
-        return Err(Refusal::Method("POST"));
-    }
     // Before the body is read, so that few of them take memory at once.
     let _upload = api.upload(&parts.headers, MAX_BYTES)?;
     let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";

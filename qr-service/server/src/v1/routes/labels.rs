@@ -19,7 +19,7 @@ use super::qr::unprocessable;
 use crate::v1::caption::LabelCaption;
 use crate::v1::document::Document;
 use crate::v1::fault::{Code, Fault, Refusal};
-use crate::v1::options::{Format, Kind, Options};
+use crate::v1::options::{Format, Options};
 use crate::v1::plan::{Inks, Millimetres, PicturePlan, Plan, plan_of};
 use crate::v1::pool::Pool;
 use crate::v1::sheet::{Layout, Sheet};
@@ -51,7 +51,7 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let place = place_for(&api, &parts.method).await?;
+    let place = place_for(&api).await?;
     let (layout, labels) = read_labels(&api, &parts, body).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
     let pool = api.pool.clone();
@@ -119,7 +119,7 @@ fn read_label(
         }
     }
     // Other labels are beside it, so the page is no quiet zone.
-    let least = if options.kind.unwrap_or_default() == Kind::Qr { 4 } else { 2 };
+    let least = options.kind.unwrap_or_default().quiet_zone();
     if options.margin.is_some_and(|margin| margin < least) {
         let detail = "a label needs the quiet zone of the standard";
         faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));

@@ -11,9 +11,9 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::poll_fn;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method};
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use utoipa::ToSchema;
@@ -85,11 +85,8 @@ pub(super) struct ItemsRequest {
 /// A place for a request of many items. It is taken before the body is read, so that few bodies take memory at once.
 ///
 /// # Errors
-/// If the method is not POST, or all places stay taken.
-pub(super) async fn place_for(api: &Api, method: &Method) -> Result<OwnedSemaphorePermit, Refusal> {
-    if *method != Method::POST {
-        return Err(Refusal::Method("POST"));
-    }
+/// If all places stay taken.
+pub(super) async fn place_for(api: &Api) -> Result<OwnedSemaphorePermit, Refusal> {
     let place = tokio::time::timeout(MAX_WAIT, Arc::clone(&api.batches).acquire_owned()).await;
     place.map_err(|_| Refusal::Busy)?.map_err(|_| Refusal::Internal)
 }

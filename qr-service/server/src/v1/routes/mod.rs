@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::any;
+use axum::routing::{any, post};
 use http::header::{CONTENT_TYPE, IF_NONE_MATCH, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -96,15 +96,16 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
     let routes = Router::new()
         .route("/v1/qr", any(qr::negotiated))
         .route("/v1/payload/{kind}", any(payload::get))
-        .route("/v1/batch", any(batch::post))
-        .route("/v1/labels", any(labels::post))
-        .route("/v1/decode", any(decode::post))
+        .route("/v1/batch", post(batch::post))
+        .route("/v1/labels", post(labels::post))
+        .route("/v1/decode", post(decode::post))
         .route("/v1/docs", any(page::docs))
         .route("/v1/assets/swagger-ui/{name}", any(page::viewer))
         .route("/v1/openapi.json", any(openapi::get))
         .route("/v1/", any(page::index))
         .route("/v1/assets/{name}", any(page::asset))
         .route("/v1/{*path}", any(qr::by_extension))
+        .method_not_allowed_fallback(|| async { Refusal::Method("POST") })
         .with_state(Arc::clone(&api));
     let others = compat::router(&settings.compat).with_state(Arc::clone(&api));
     let with_cors = |routes: Router| match &settings.cors_origin {

@@ -21,9 +21,9 @@ use crate::v1::fault::{Code, Fault, Problem, Refusal};
 use crate::v1::headers::{accepted, disposition, is_known, not_modified, tag};
 use crate::v1::letters::Letters;
 use crate::v1::logo;
-use crate::v1::options::{Compression, Format, Kind, Options};
+use crate::v1::options::{Compression, Format, Options};
 use crate::v1::parameters::{Schema, read_query};
-use crate::v1::picture::{SymbolData, draw};
+use crate::v1::picture::{SymbolData, draw, size_px};
 use crate::v1::plan::{PicturePlan, Plan, plan_of};
 use crate::v1::symbol::{Encoded, encode};
 use crate::v1::verify;
@@ -249,31 +249,18 @@ fn finish(
 ) -> Result<Made, Refusal> {
     let art = Artwork::of(plan, encoded, logo);
     let mut bytes = draw(plan, encoded, art.as_ref()).map_err(unprocessable)?;
-    if let (Some(caption), PicturePlan::Png { .. }) = (&plan.caption, &plan.picture) {
-        bytes = with_caption(&bytes, caption, plan, encoded).map_err(unprocessable)?;
-    }
     if is_new && verify::is_needed(plan, &encoded.symbol) {
         verify::check(plan, encoded, art.as_ref()).map_err(unprocessable)?;
     }
+    if let (Some(caption), PicturePlan::Png { fit, colors, .. }) = (&plan.caption, &plan.picture) {
+        let modules = encoded.symbol.modules().width() as u32 + 2 * plan.margin;
+        let width_px = size_px(*fit, modules).map_err(unprocessable)?;
+        let missing = plan.symbol.kind().quiet_zone().saturating_sub(plan.margin);
+        let drawn = Letters::line(caption, width_px as f32, colors.dark)
+            .and_then(|it| it.below(&bytes, colors.light, missing * (width_px / modules)));
+        bytes = drawn.map_err(unprocessable)?;
+    }
     Ok(Made { bytes, described: describe(plan, encoded) })
-}
-
-/// The PNG with a line below it, after what its margin lacks of a quiet zone.
-fn with_caption(
-    png: &[u8],
-    caption: &str,
-    plan: &Plan,
-    encoded: &Encoded,
-) -> Result<Vec<u8>, Fault> {
-    let Some(width_px) = png.get(16..20).and_then(|bytes| bytes.try_into().ok()) else {
-        return Err(Fault::new("caption", Code::NotAllowed, "there is no picture"));
-    };
-    let width_px = u32::from_be_bytes(width_px);
-    let scale = width_px / (encoded.symbol.modules().width() as u32 + 2 * plan.margin);
-    let quiet_zone = if plan.symbol.kind() == Kind::Qr { 4_u32 } else { 2 };
-    let colors = plan.picture.colors();
-    let letters = Letters::line(caption, width_px as f32, colors.dark)?;
-    letters.below(png, colors.light, quiet_zone.saturating_sub(plan.margin) * scale)
 }
 
 pub(super) fn unprocessable(fault: Fault) -> Refusal {

@@ -78,7 +78,8 @@ fn ask_for_all(service: &Service, uploads: &[(&str, Vec<u8>)]) {
     let texts: Vec<_> =
         (0..1000).map(|i| json!({"text": format!("{i} {}", "x".repeat(900))})).collect();
     let (items, texts) = (json!(texts).to_string(), "x".repeat(2000));
-    let styled = json!({"text": "x".repeat(100), "size": 4096, "dark": "036", "shape": "dots"});
+    let styled = json!({"text": "x".repeat(100), "size": 4096, "dark": "036", "shape": "dots",
+                        "margin": 0, "caption": "Scan me"});
     let with_logo = json!({"text": "logo", "size": 4096, "logo": LOGO, "level": "H"});
     let smallest = json!({"text": texts, "size": 4096, "dark": "036", "compression": "smallest"});
     thread::scope(|scope| {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use http::StatusCode;
 use http::header::CONTENT_DISPOSITION;
-use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::super::Api;
@@ -36,10 +36,7 @@ pub(super) async fn answer(
     State(api): State<Arc<Api>>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let (parts, body) = request.into_parts();
-    if parts.method != Method::POST {
-        return Err(Refusal::Method("POST"));
-    }
+    let body = request.into_body();
     // As for pictures that are sent: few of them take memory at once.
     let _place = api.uploads.try_acquire_many(ROOM_KIB).map_err(|_| Refusal::Busy)?;
     let body = in_time(read_whole(body, MAX_BODY_BYTES)).await?;

@@ -1,6 +1,6 @@
 //! From a service's parameters to a picture that can be read.
 
-use qr_core::{Color, Print, Svg, write_eps, write_svg};
+use qr_core::{Color, Print, Svg, to_eps, to_svg};
 
 use super::raster::{self, PixelFormat, Placement};
 use crate::v1::artwork::{Artwork, LogoPixels};
@@ -136,15 +136,8 @@ pub(super) fn draw_with(
             let margin_modules = margin(modules.width() as u32)?;
             let seen = Options { size: *width, margin: Some(margin_modules), ..options.clone() };
             check(&plan(&seen, Format::Svg)?, &encoded)?;
-            let (dark, light) = (colors.dark, colors.light);
-            let svg = Svg::default()
-                .margin_modules(margin_modules)
-                .size_px(*width)
-                .dark(dark)
-                .light(light);
-            let mut out = String::new();
-            write_svg(modules, &svg, &mut out);
-            Ok(out.into_bytes())
+            let svg = Svg::default().margin_modules(margin_modules).size_px(*width);
+            Ok(to_svg(modules, &svg.dark(colors.dark).light(colors.light)).into_bytes())
         }
         Drawing::Eps { points, margin } => {
             if colors != Colors::PLAIN {
@@ -158,14 +151,9 @@ pub(super) fn draw_with(
                 ..options.clone()
             };
             check(&plan(&Options { dark: None, light: None, ..seen }, Format::Eps)?, &encoded)?;
-            let mut out = String::new();
-            write_eps(
-                modules,
-                &Print::default().margin_modules(margin_modules).width_mm(width_mm),
-                &mut out,
-            )
-            .map_err(|error| Wrong::new("size", error.to_string()))?;
-            Ok(out.into_bytes())
+            let print = Print::default().margin_modules(margin_modules).width_mm(width_mm);
+            let eps = to_eps(modules, &print).map_err(|it| Wrong::new("size", it.to_string()))?;
+            Ok(eps.into_bytes())
         }
     }
 }
@@ -181,7 +169,9 @@ fn draw_styled(
     let (format, size, margin) = match picture {
         Drawing::Pixels(_, layout) => (Format::Png, Some(layout(modules)?.width), options.margin),
         Drawing::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
-        Drawing::Eps { .. } => return Err(Wrong::new("format", "EPS has squares only")),
+        Drawing::Eps { .. } => {
+            return Err(Wrong::new("format", "this path draws EPS in squares only"));
+        }
     };
     if let Drawing::Pixels(format, _) = picture {
         check_styled(*format, size.unwrap_or(0).into())?;

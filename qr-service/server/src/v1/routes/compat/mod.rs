@@ -33,7 +33,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
-use axum::routing::any;
+use axum::routing::{any, post};
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -41,6 +41,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Api;
 use super::qr::NO_STORE;
+use crate::v1::fault::Refusal;
 use crate::v1::headers::{is_known, not_modified, quoted};
 
 /// The longest body of parameters.
@@ -86,13 +87,13 @@ pub(super) fn router(services: &[Service]) -> Router<Arc<Api>> {
                 .route("/v1/read-qr-code", any(goqr_read::read)),
             Service::Quickchart => Router::new()
                 .route("/qr", any(quickchart::answer))
-                .route("/qr/batch", any(batch::answer))
+                .route("/qr/batch", post(batch::answer))
                 .route("/qr-read", any(quickchart_read::read))
-                .route("/api/validate-qr", any(validate::answer)),
+                .route("/api/validate-qr", post(validate::answer)),
             Service::Google => Router::new().route("/chart", any(google::answer)),
         });
     }
-    router
+    router.method_not_allowed_fallback(|| async { Refusal::Method("POST") })
 }
 
 /// These routes, whose answers are marked.

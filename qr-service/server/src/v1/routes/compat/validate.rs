@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::super::Api;
@@ -23,9 +23,6 @@ pub(super) async fn answer(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    if parts.method != Method::POST {
-        return Err(Refusal::Method("POST"));
-    }
     let Some(asked) = posted(&parts.headers, body).await? else {
         return Ok(answer_of(json!({}), &Err("body: it is not a JSON object".to_owned())));
     };
