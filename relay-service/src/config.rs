@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Checks what concerns several values.
+    /// How the public listener treats clients. Fails if it has the admin listener's address.
     pub(crate) fn serving(&self) -> Result<Serving, Usage> {
         check_listeners("RELAY_", &[self.addr.into()], self.admin_addr).map_err(Usage)?;
         Ok(Serving {

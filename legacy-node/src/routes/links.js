@@ -24,7 +24,7 @@ export function mountLinks(app, { store, publicUrl }) {
 
   app
     .route('/api/links')
-    // Only links that the client names: an id is the one thing that tells whose a link is.
+    // There are no accounts: whoever knows a link's id may see it.
     .get((req, res) => {
       const ids = new URLSearchParams(req.url.split('?')[1]).getAll('id');
       if (ids.length > MAX_LISTED) {

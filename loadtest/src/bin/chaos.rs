@@ -7,11 +7,11 @@ use std::process::{Command, ExitCode};
 use anstream::{eprintln, println};
 use anyhow::bail;
 use clap::Parser;
-use loadtest::exit_code;
 use loadtest::servers::chaos::{
     FAULTS, Fault, OWN_MOUNTS, Plan, Report, STORMS, Storm, play, soak,
 };
 use loadtest::servers::write_json;
+use service_kit::arguments::exit_code;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw. Then storms, each on a stack of its own.
 #[derive(Parser)]
@@ -44,7 +44,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = service_kit::arguments::parse();
     with_own_mounts();
-    exit_code("chaos", run(&arguments))
+    exit_code("chaos", run(&arguments), 1)
 }
 
 /// Starts this program anew with mounts of its own, if it may have them: the disk that a fault fills is

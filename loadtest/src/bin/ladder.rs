@@ -8,13 +8,13 @@ use anstream::println;
 use anyhow::Context;
 use carve::local::settings::repository;
 use clap::{Parser, Subcommand};
-use loadtest::exit_code;
 use loadtest::servers::cores::Cores;
 use loadtest::servers::ladder::climb;
 use loadtest::servers::plan::Plan;
 use loadtest::servers::report::Report;
 use loadtest::servers::rows::Group;
 use loadtest::servers::{allow_all_files, svg, write, write_json, wrk};
+use service_kit::arguments::{exit_code, parse};
 
 /// Measures the servers of a group, one after the other, and writes a table.
 #[derive(Parser)]
@@ -58,7 +58,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    exit_code("ladder", run(&service_kit::arguments::parse()).map(|()| ExitCode::SUCCESS))
+    exit_code("ladder", run(&parse()).map(|()| ExitCode::SUCCESS), 1)
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {

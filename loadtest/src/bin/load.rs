@@ -12,8 +12,8 @@ use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use loadtest::client::{Flow, Load, measure};
-use loadtest::{exit_code, texts};
-use service_kit::arguments::time;
+use loadtest::texts;
+use service_kit::arguments::{exit_code, time};
 
 /// Sends requests at a fixed rate, however long answers take: QR codes of distinct texts, or a file's
 #[derive(Parser)]
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         println!("{}", summary(&load));
         if load.errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     });
-    exit_code("load", ended)
+    exit_code("load", ended, 1)
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<Load> {

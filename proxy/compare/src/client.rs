@@ -141,7 +141,10 @@ impl Client {
         #[cfg(feature = "tls")]
         let tls = needs_tls.then(|| tls::connector(authorities, connector.clone())).transpose()?;
         #[cfg(not(feature = "tls"))]
-        anyhow::ensure!(!needs_tls, "a side is https://, which this program is built without");
+        anyhow::ensure!(
+            !needs_tls,
+            "a side is https://, and this carve was built without its feature tls"
+        );
         Ok(Client {
             http: builder.build(connector),
             #[cfg(feature = "tls")]

@@ -18,7 +18,8 @@ use crate::side::Side;
 
 /// Answers of the old side that thresholds are taken from.
 const REMEMBERED: usize = 1000;
-/// Pairs between two looks at them; there are no thresholds before the first.
+/// Pairs between two looks at them; at first, as many as half of all so far. Before the first look no pair counts as
+/// slower, which `ramp` would take for a proof.
 const RENEWED_EACH: usize = 100;
 
 /// What can happen to one side of a pair alone.
@@ -79,7 +80,7 @@ impl Thresholds {
         }
         self.recent.push_back(old);
         self.since_renewed += 1;
-        if self.since_renewed < RENEWED_EACH {
+        if self.since_renewed < RENEWED_EACH.min(self.recent.len().div_ceil(2)) {
             return;
         }
         self.since_renewed = 0;

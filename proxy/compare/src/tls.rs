@@ -17,10 +17,11 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// What believes these authorities, a PEM file, and their own certificates. Fails if the file has none.
+/// A client's configuration that accepts certificates signed by these authorities (a PEM file's text), and the file's
+/// own certificates as those of servers. Fails if it has none.
 pub fn config(authorities: &[u8]) -> anyhow::Result<ClientConfig> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authorities).collect();
-    let certificates = certificates.context("no PEM file")?;
+    let certificates = certificates.context("it is no valid PEM file")?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates.iter().cloned());
     ensure!(!roots.is_empty(), "it has no certificate");
@@ -35,7 +36,7 @@ pub fn config(authorities: &[u8]) -> anyhow::Result<ClientConfig> {
         .with_no_client_auth())
 }
 
-/// What connects to sides behind TLS.
+/// A connector to sides behind TLS.
 pub(crate) fn connector(
     authorities: &Path,
     mut tcp: HttpConnector,

@@ -187,11 +187,13 @@ fn a_side_may_be_behind_tls_and_below_a_path_with_a_certificate_that_is_believed
         true => Reply::Close(answer("302 Found\r\nLocation: /a", "").into()),
         false => Reply::Close(answer("200 OK", "42").into()),
     });
-    let far = format!("https://localhost:{}/base", addr.port());
     fs::write(at("requests"), "/report\n/moved\n").unwrap();
-    for (authorities, code, results) in
-        [("cert.pem", 0, "2 match"), ("other/cert.pem", 1, "2 old_error")]
-    {
+    for (authorities, host, code, results) in [
+        ("cert.pem", "localhost", 0, "2 match"),
+        ("cert.pem", "127.0.0.1", 1, "2 old_error"),
+        ("other/cert.pem", "localhost", 1, "2 old_error"),
+    ] {
+        let far = format!("https://{host}:{}/base", addr.port());
         fs::write(at("carve.toml"), format!("app.authorities = \"{authorities}\"")).unwrap();
         let mut command = command("compare", &[("SHADOW_ROUTES", folder.path().to_str().unwrap())]);
         command.arg(at("requests")).args(["--new", &near.url(), "--old", &far]);

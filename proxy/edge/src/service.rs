@@ -59,7 +59,7 @@ pub(crate) async fn run(settings: Arguments) -> anyhow::Result<()> {
     let (printing, stopped) = channel();
     let (printer, printer_ended) = start("printer", move || printer.run(output, &stopped))?;
     let (status_url, watched) = (settings.status_url, Arc::clone(&progress));
-    thread::spawn(move || status::watch(&status_url, &watched));
+    drop(start("status", move || status::watch(&status_url, &watched))?);
 
     let end = async {
         tokio::select! {

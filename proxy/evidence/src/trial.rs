@@ -41,7 +41,7 @@ impl Part {
             block.least =
                 (2.0 * (self.new.events + self.old.events) / self.blocks.max(1.0)).max(1.0);
         }
-        // One that only the shadow has counted is none of the edge's.
+        // A block without clients' requests, which only the shadow has counted, says nothing of how often they fail.
         if block.new.requests + block.old.requests > 0.0 {
             self.blocks += 1.0;
         }
@@ -141,7 +141,7 @@ impl Trial {
         self.open = None;
     }
 
-    /// Adds an interval, which must not end before earlier ones did. One that spans a move is left out.
+    /// Adds an interval. Those of several proxies may come a little out of order. One that spans a move is left out.
     pub fn add(&mut self, interval: &Interval, gates: &Gates, assigned: Assigned) {
         let began = interval.end - interval.seconds;
         let settled = self.moved.map_or(f64::INFINITY, |moved| began - moved);
@@ -163,13 +163,17 @@ impl Trial {
         self.answers.add(&interval);
         self.seconds += (interval.end - began.max(self.until)).max(0.0);
         self.until = self.until.max(interval.end);
-        // What several proxies and the shadow count at the same time is one block. Scrapes are not apart to the
-        // millisecond.
+        self.reach(interval.end, gates);
+        self.open.get_or_insert((interval.end, Interval::default())).1.add(&interval);
+    }
+
+    /// Bets on the open block if it is over at this time. What several proxies and the shadow count at the same time is
+    /// one block. Scrapes are not apart to the millisecond.
+    pub fn reach(&mut self, now: f64, gates: &Gates) {
         let length = 0.9 * gates.block.as_secs_f64();
-        if let Some((_, block)) = self.open.take_if(|(first, _)| interval.end - *first >= length) {
+        if let Some((_, block)) = self.open.take_if(|(first, _)| now - *first >= length) {
             self.close(&block, gates);
         }
-        self.open.get_or_insert((interval.end, Interval::default())).1.add(&interval);
     }
 
     fn close(&mut self, block: &Interval, gates: &Gates) {

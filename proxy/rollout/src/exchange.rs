@@ -32,7 +32,7 @@ pub struct Exchanged {
 
 impl Exchanged {
     /// Whether the routes are what they were.
-    pub fn keeps_routes(&self) -> bool {
+    fn keeps_routes(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }
 }

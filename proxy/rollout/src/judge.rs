@@ -36,6 +36,7 @@ pub(crate) fn readings(
         Ok(intervals) => {
             let assigned = Assigned::from(&split.key);
             intervals.iter().for_each(|interval| trial.add(interval, gates, assigned));
+            trial.reach(seconds(SystemTime::now()), gates);
             trial.readings(gates)
         }
         Err(problem) => {

@@ -63,18 +63,3 @@ impl Connections {
         registry.register("http_requests_in_flight", help, self.in_flight.clone());
     }
 }
-
-/// Makes types with an `as_str` method usable as label values.
-#[macro_export]
-macro_rules! label_value {
-    ($($label:ty),*) => {
-        $(impl prometheus_client::encoding::EncodeLabelValue for $label {
-            fn encode(
-                &self,
-                encoder: &mut prometheus_client::encoding::LabelValueEncoder<'_>,
-            ) -> std::fmt::Result {
-                prometheus_client::encoding::EncodeLabelValue::encode(&self.as_str(), encoder)
-            }
-        })*
-    };
-}

@@ -78,7 +78,8 @@ impl<S: Subscriber> Layer<S> for JsonLines {
     }
 }
 
-/// Starts logging events of `level` and above for the whole process, and where panics are, with `service` in each line.
+/// Starts logging for the whole process, with `service` in each line: events of `level` and above, and the place of each
+/// panic.
 /// Keep what it returns to the end of the program: dropped, it waits a moment for the last lines.
 pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     let (sender, messages) = sync_channel(WAITING);
@@ -98,7 +99,7 @@ pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     Ok(Logging(sender))
 }
 
-/// The default hook prints a panic's message, which may quote a client's text.
+/// Logs where a panic was. The default hook also prints its message, which may quote a client's text.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(place, "panic");

@@ -94,6 +94,7 @@ impl Judge {
                 break;
             }
         }
+        trial.reach(f64::INFINITY, &gates);
         let judgement = Judgement::of(trial.readings(&gates));
         if self.json {
             println!("{}", serde_json::to_string_pretty(&judgement)?);

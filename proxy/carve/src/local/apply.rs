@@ -28,7 +28,7 @@ pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let (carve, routes) = render::routes(settings)?;
     let exchanged = exchange(settings, &carve, &routes)?;
     // It reads carve.toml too.
-    if !exchanged.keeps_routes() || exchanged.others {
+    if exchanged != Exchanged::default() {
         supervisor.stop_part(Part::Shadow)?;
         supervisor.start_part(Part::Shadow)?;
         readiness::wait(settings, &supervisor, &[Part::Shadow])?;

@@ -74,6 +74,18 @@ fn what_fails_within_a_block_weighs_once_however_often_it_is_scraped() {
 }
 
 #[test]
+fn the_last_block_is_judged_once_it_is_over() {
+    let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
+    let arm = Arm { requests: 100.0, ..Arm::default() };
+    trial.add(&interval(5.0, arm, arm), &gates, Assigned::ByRequest);
+    let before = trial.evidence.clone();
+    trial.reach(9.0, &gates);
+    assert!(trial.evidence == before);
+    trial.reach(10.0, &gates);
+    assert!(trial.evidence != before);
+}
+
+#[test]
 fn several_proxies_and_the_shadow_count_a_block_together() {
     let half = Arm { requests: 50.0, failures: 10.0, ..Arm::default() };
     let whole = Arm { requests: 100.0, failures: 20.0, ..Arm::default() };
