@@ -146,14 +146,14 @@ EOF
 }
 
 # publish [--dry-run]: what each registry takes, once all is packed. A dry run does all but the upload; tokens are in the
-# variables that cargo, npm and twine read.
+# variables that cargo, npm and twine read. The rehearsal has compiled the crates; where tokens are, nothing is.
 publish() {
     local dry=("$@") python_files
-    cargo publish --locked --quiet "${dry[@]}" -p qr-core -p qr-options
+    cargo publish --locked --quiet "${dry[@]:---no-verify}" -p qr-core -p qr-options
     work=$(mktemp -d)
     for_all_architectures "$work"
-    npm publish --silent --access public "${dry[@]}" "$work/qr-node"
-    npm publish --silent --access public "${dry[@]}" "$(realpath "$files"/qr-wasm-*.tgz)"
+    npm publish --loglevel=error --access public "${dry[@]}" "$work/qr-node"
+    npm publish --loglevel=error --access public "${dry[@]}" "$(realpath "$files"/qr-wasm-*.tgz)"
     rm -r "$work"
     python_files=("$files"/qr_fast-*)
     twine check --strict "${python_files[@]}"
