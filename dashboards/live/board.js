@@ -61,8 +61,8 @@ export class Board {
     for (const ratio of this.ratios) ratio.update(found, served);
     this.state.update(found.ramp, served, now);
     const grid = gridFor(seconds, now);
-    const [raised] = await Promise.all([alerts(signal), this.refreshCharts(grid, signal)]);
-    this.state.showAlerts(raised, now);
+    const listed = alerts(signal).then((raised) => this.state.showAlerts(raised, now));
+    await Promise.all([listed, this.refreshCharts(grid, signal)]);
     return now;
   }
 

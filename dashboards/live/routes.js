@@ -23,8 +23,8 @@ export function ofBothSides(line) {
   return ['old', 'new'].map((side) => ({
     ...line,
     colour: side,
-    name: line.name.replace('$side', () => `$${side}`),
-    expr: line.expr.replace('$side', side),
+    name: line.name.replaceAll('$side', () => `$${side}`),
+    expr: line.expr.replaceAll('$side', side),
   }));
 }
 
