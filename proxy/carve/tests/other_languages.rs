@@ -51,19 +51,26 @@ fn the_live_page_in_a_browser() {
     live_page(vec![]);
 }
 
-#[test]
-fn the_playground_in_a_browser() {
-    pass_on_a_stack("qr-service/api/page/browser.test.js", |_| {}, vec![]);
+fn playground(more: Environment) {
+    pass_on_a_stack("qr-service/api/page/browser.test.js", |_| {}, more);
 }
 
 #[test]
+fn the_playground_in_a_browser() {
+    playground(vec![]);
+}
+
+/// What `make test-all PART=bindings` adds: every picture decoded, threads, Wasm in a browser.
+#[test]
 fn the_addon() {
-    pass("npm", &["--prefix", "qr-service/bindings/node", "test"], vec![]);
+    let files = "qr-service/bindings/node/test/{draw,errors,package,qrcode}.test.mjs";
+    pass("bash", &["-c", &format!("node --test {files}")], vec![]);
 }
 
 #[test]
 fn the_wasm_modules() {
-    pass("sh", &["-c", "node --test qr-service/bindings/wasm/test/*.test.mjs"], vec![]);
+    let files = "qr-service/bindings/wasm/test/{draw,errors,types}.test.mjs";
+    pass("bash", &["-c", &format!("node --test {files}")], vec![]);
 }
 
 #[test]
@@ -84,6 +91,11 @@ mod nightly {
     #[test]
     fn the_live_page_in_a_browser_through_restarts_and_stops() {
         live_page(vec![("NIGHTLY", "1".to_owned())]);
+    }
+
+    #[test]
+    fn the_playground_and_its_documentation_in_every_look() {
+        playground(vec![("NIGHTLY", "1".to_owned())]);
     }
 
     #[test]

@@ -5,7 +5,6 @@
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -14,22 +13,7 @@ use route::Route;
 use rustix::process::Signal;
 use service_kit::testing::timed;
 use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, routes, stderr, stdout};
-
-/// The built-in gates, with an overlap and proofs for steps of seconds.
-fn gates(place: &Place) -> PathBuf {
-    let own =
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../evidence/gates.toml")).unwrap();
-    let file = place.beside("gates.toml");
-    let short = own
-        .replace("overlap = \"10s\"", "overlap = \"500ms\"")
-        .replace("block = \"5s\"", "block = \"50ms\"")
-        .replace("\nproof = 0.005\n", "\nproof = 0.05\n")
-        .replace("\nproof = 0.02\n", "\nproof = 0.2\n");
-    assert_ne!(own, short);
-    fs::write(&file, short).unwrap();
-    file
-}
+use support::{Place, Process, eventually, gates, routes, stderr, stdout};
 
 fn run_args(place: &Place, hold: &str) -> Vec<String> {
     let gates = gates(place).display().to_string();

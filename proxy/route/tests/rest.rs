@@ -290,9 +290,9 @@ fn a_route_of_segments_has_its_paths_and_no_others() {
         let answer = front.ask(&format!("GET {path}"), "");
         answer.header("x-powered-by").to_owned()
     };
-    assert!(eventually(|| by("/users/1/orders") == "Python"));
-    for path in ["/users/a.b/orders?c=d/e", "/users/%C3%A9/orders"] {
-        assert_eq!(by(path), "Python", "{path}");
+    // A worker from before the reload may answer at first.
+    for path in ["/users/1/orders", "/users/a.b/orders?c=d/e", "/users/%C3%A9/orders"] {
+        assert!(eventually(|| by(path) == "Python"), "{path}");
     }
     // A slash that is written as %2F is none, and nginx passes it on as it came.
     for path in [

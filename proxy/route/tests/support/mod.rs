@@ -73,7 +73,8 @@ impl Front {
         command.args(["-e", "stderr", "-p"]).arg(front.folder.path());
         front.nginx = Some(Process::start(command.arg("-c").arg(front.at("nginx.conf"))));
         let says = || fs::read_to_string(front.at("nginx.log")).unwrap();
-        assert!(eventually(|| TcpStream::connect(front.addr).is_ok()), "{}", says());
+        let listens = |at: SocketAddr| eventually(|| TcpStream::connect(at).is_ok());
+        assert!(listens(front.addr) && listens(front.admin), "{}", says());
         // It listens before it heeds signals: a reload now would end it.
         assert_eq!(ask(front.admin, "GET /livez", "", b"").status, 200);
         front

@@ -111,23 +111,17 @@ fn a_run_waits_for_a_shadow_that_may_log_in() {
     });
 }
 
-/// Only `make test-all` runs these.
-mod nightly {
-    use super::*;
+#[test]
+fn with_clients_cookies_the_shadow_proves_what_it_compares() {
+    let route = format!("{ROUTE}shadow.send_headers = [\"cookie\"]\n");
+    let output = Place::start(&route, "lets in").under_load(|run| run.wait_with_output().unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
 
-    #[test]
-    fn with_clients_cookies_the_shadow_proves_what_it_compares() {
-        let route = format!("{ROUTE}shadow.send_headers = [\"cookie\"]\n");
-        let output =
-            Place::start(&route, "lets in").under_load(|run| run.wait_with_output().unwrap());
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    }
-
-    #[test]
-    fn a_new_side_that_lets_nobody_in_is_rolled_back() {
-        let place = Place::start(ROUTE, "refuses");
-        let output = place.under_load(|run| run.wait_with_output().unwrap());
-        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains("rolled back: statuses ("), "{}", said(&output));
-    }
+#[test]
+fn a_new_side_that_lets_nobody_in_is_rolled_back() {
+    let place = Place::start(ROUTE, "refuses");
+    let output = place.under_load(|run| run.wait_with_output().unwrap());
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("rolled back: statuses ("), "{}", said(&output));
 }
