@@ -59,7 +59,7 @@ fn kanji_takes_fewer_bits() {
 fn errors_name_the_flag_or_the_numbers() {
     assert_eq!(
         error(TEXT, &["--symbol-version", "1"]),
-        "the text's 20 bytes are too many for level L: the message needs 172 bits and has 152; \
+        "the text's 20 bytes are too many for level L: the message needs 172 bits, but only 152 fit; \
          version 2 is the smallest that holds it"
     );
     assert_eq!(
@@ -73,7 +73,7 @@ fn errors_name_the_flag_or_the_numbers() {
     );
     assert_eq!(
         error("a", &["--scale", "1000"]),
-        "--scale 1000 is too large: a picture of 29000 px is above the most, 16384 px a side"
+        "--scale 1000 is too large: a picture of 29000 px exceeds the maximum of 16384 px a side"
     );
 }
 
@@ -206,7 +206,7 @@ fn a_micro_qr_is_drawn_in_every_format() {
     assert!(png.grey == svg.grey, "both show the same pixels");
     assert_eq!(
         error("abcdefghijklmnop", &["--micro"]),
-        "the text's 16 bytes are too many for level L: the message needs 136 bits and has 128; \
+        "the text's 16 bytes are too many for level L: the message needs 136 bits, but only 128 fit; \
          no version holds it at this level"
     );
     assert_eq!(
