@@ -391,7 +391,7 @@ fn a_batch_with_one_wrong_code_gets_400_with_its_index() {
             "qrCodes: all codes have 459000000 pixels",
         ),
         (json!(vec![json!({"text": "a", "size": 3000, "format": "jpg"}); 6]), "qrCodes: all JPEGs"),
-        (json!(["a"]), "qrCodes: every code is an object"),
+        (json!(["a"]), "qrCodes: every code must be an object"),
         (json!({"codes": []}), "qrCodes: an array of codes is required"),
         (json!("a"), "send an array of codes"),
     ] {
