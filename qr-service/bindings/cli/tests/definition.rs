@@ -1,4 +1,4 @@
-//! The flags that come from the definition of the options.
+//! Tests the flags that come from the definition of the options.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +46,7 @@ fn shapes_are_those_of_the_definition() {
         let expected = qr_options::draw_query(&format!("{query}&format={format}")).unwrap().bytes;
         assert!(drawn == expected, "{format}");
         assert_eq!(read_text(&read(&drawn)), TEXT, "{format}");
-        // The size that pictures have without flags.
+        // Without a flag for the size, pictures are 200 pixels wide.
         let default = draw(&["--shape", "rounded", "-f", format]);
         assert_eq!(read(&default).width, 200, "{format}");
     }

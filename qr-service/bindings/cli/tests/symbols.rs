@@ -1,4 +1,4 @@
-//! The flags that choose the symbol, and the formats that `qr-core` writes.
+//! Tests the flags that choose the symbol, and the formats that `qr-core` writes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -115,7 +115,7 @@ fn a_picture_has_the_colours_and_the_title_asked_for() {
     write_svg(&symbol, &options, &mut expected);
     assert_eq!(String::from_utf8(svg).unwrap(), expected);
     let png = draw(&["--dark", "036", "--light", "0000"]);
-    // A palette, dark first, and the opacity of both entries.
+    // A palette with the dark colour first, and the opacity of both entries.
     let has = |what: &[u8]| png.windows(what.len()).any(|bytes| bytes == what);
     assert!(has(b"PLTE\x00\x33\x66\x00\x00\x00") && has(b"\x00\x00\x00\x02tRNS\xff\x00"));
 }
@@ -146,7 +146,7 @@ fn a_long_text_is_divided_among_files_that_scanners_put_together() {
     }
     assert!(joined == text.as_bytes());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 14, "and no other file");
-    // What one symbol holds is in one file, without the header of a part.
+    // A text that fits one symbol gives one file, without the header of a part.
     let one =
         ["short", "-S", "-o", folder.path().join("one.svg").to_str().unwrap()].map(str::to_owned);
     let args: Vec<&str> = one.iter().map(String::as_str).collect();
@@ -158,7 +158,7 @@ fn a_long_text_is_divided_among_files_that_scanners_put_together() {
 #[test]
 fn parts_are_written_all_or_none() {
     let folder = tempfile::TempDir::new().unwrap();
-    // The second file cannot be written: its name is taken by a folder.
+    // The second file cannot be written: a folder has its name.
     std::fs::create_dir(folder.path().join("a-02.png")).unwrap();
     std::fs::write(folder.path().join("a-01.png"), "old").unwrap();
     let file = folder.path().join("a.png");

@@ -88,7 +88,7 @@ impl Payload for Event {
         let end = self.end.as_deref().and_then(|end| read("end", end));
         if let (Some(start), Some(end)) = (&start, &end) {
             if (start.time.is_some(), start.is_utc) != (end.time.is_some(), end.is_utc) {
-                let detail = "it is not written like start: give both a time or neither, and both Z or an offset or neither";
+                let detail = "it does not match start: a time, and Z or an offset, belong to both or to neither";
                 faults.push(Fault::new("end", Code::Contradictory, detail));
             } else if (end.day, end.time) < (start.day, start.time) {
                 faults.push(Fault::new("end", Code::Contradictory, "it is before start"));
