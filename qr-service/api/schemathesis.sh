@@ -1,9 +1,9 @@
 #!/bin/sh
-# Asks a running qr-service what its OpenAPI document allows and what it forbids: schemathesis.sh URL EXAMPLES
+# Sends a running qr-service requests that its OpenAPI document allows and forbids: schemathesis.sh URL EXAMPLES
 #
-# One check is left out: that all which fits the schema is accepted. A schema can say neither that `style` is
-# only for `txt`, nor an IBAN's check digits, nor that the colours can be told apart. Those are refused with
-# a reason, and tests/api/random.rs checks them. schemathesis_checks.py has what remains of the check.
+# One check is left out: that every request that fits the schema is accepted. A schema cannot express that `style` is
+# only for `txt`, an IBAN's check digits, or the contrast of colours. The service refuses such requests with a reason,
+# and tests/api/random.rs checks them. schemathesis_checks.py has the part of the check that can be kept.
 set -eu
 here=$(dirname "$0")
 tools=$here/../../target/tools/schemathesis

@@ -1,11 +1,11 @@
 """A check for schemathesis.sh, in place of positive_data_acceptance.
 
-What fits the schema may be refused, but not for what the schema could have said: a name that it does not have, or
+A request that fits the schema may be refused, but not for a reason that the schema could express: an unknown name, or
 a value of another type.
 
-And one repair of the pinned version: where it draws a body that must not fit, it asks its validator about files,
-which that cannot read (`Unsupported type: 'Binary'`), and gives up on the operation. Elsewhere it takes a file as an
-empty text there; here as well.
+It also repairs a fault of the pinned version: to generate a body that must not fit, that version passes files to its
+validator, which cannot read them (`Unsupported type: 'Binary'`), and gives up on the operation. Elsewhere it validates
+a file as an empty text, and so does this repair.
 """
 
 import schemathesis
@@ -16,7 +16,7 @@ validator = strategy._validator
 strategy._validator = lambda schema: lambda value: validator(schema)(_strip_binary(value))
 
 SAYABLE = ('use a whole number', 'use a number', 'use true or false', 'use text, in quotation marks')
-# Rows of text, of which the schema says nothing.
+# Media types of rows of text, whose content the schema does not describe.
 TEXTS = ('text/csv', 'application/x-ndjson')
 
 

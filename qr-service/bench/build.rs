@@ -1,4 +1,4 @@
-//! Compiles `src/libqrencode/picture.c` if the machine has both libraries; else its `PNG` is `None`.
+//! Compiles `src/libqrencode/picture.c` if the machine has both libraries. Otherwise `libqrencode::PNG` is `None`.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(has_libqrencode)");

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds what other languages load: the command, the Wasm modules, the addon of Node.js, the wheel of Python, and the C
-# library, which is installed in target/c.
+# Builds the bindings: the command, the Wasm modules, the addon of Node.js, the wheel of Python, and the C library,
+# which is installed in target/c.
 #
-#     qr-service/bindings/build.sh                as they are released
-#     PROFILE=dev qr-service/bindings/build.sh    as the tests have them: sooner built, slower; no wheel but its module
+#     qr-service/bindings/build.sh                as for a release
+#     PROFILE=dev qr-service/bindings/build.sh    for tests: builds faster, runs slower; Python's module without a wheel
 #
 # Needs what `make setup` installs. Downloads only crates.
 set -eu
@@ -11,7 +11,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 
-# A module is optimised as a whole, on one processor; the others are compiled beside it.
+# Optimising a Wasm module takes only one processor, so the others are compiled at the same time.
 qr-service/bindings/wasm/build.sh & wasm=$!
 
 # Renamed into place: overwriting the old file would crash a process that has it loaded.
@@ -22,8 +22,8 @@ replace() {
 
 others() {
     if [ "${PROFILE:-}" = dev ]; then
-        # With the features that tests have, so that they need not compile it again; Cargo counts those of tests too
-        # where it builds an example.
+        # With the features of the tests, so that they need not compile everything again. For examples, Cargo also
+        # enables the features of dev-dependencies.
         cargo build --quiet --workspace --all-features --example bindgen --example core_pictures --lib
         replace target/debug/examples/core_pictures target/core_pictures
         replace target/debug/libqr_javascript.so qr-service/bindings/node/qr.node

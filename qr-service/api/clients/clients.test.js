@@ -1,5 +1,5 @@
 /**
- * Published clients of other QR services, on a whole stack with their paths switched on:
+ * Runs published clients of other QR services against a whole stack with the paths of these services switched on:
  * `QR_COMPAT=goqr,quickchart,google carve with -- node --test qr-service/api/clients/clients.test.js`.
  */
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ assert.ok(server, 'run `carve with -- node --test qr-service/api/clients/clients
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const python = fileURLToPath(new URL('../../../target/tools/clients/bin/python', import.meta.url));
 
-/** The text of the code at an address that a client gives to an <img>, asked from this server. */
+/** The text of the code at the URL that a client gives to an <img>, fetched from this server. */
 async function shown(address) {
   const { pathname, search } = new URL(address);
   const answer = await fetch(new URL(pathname + search, server));

@@ -1,7 +1,7 @@
-"""Runs published clients of goQR and Google Image Charts, and what QuickChart documents for Python, against SERVER.
+"""Runs published clients of goQR and Google Image Charts, and QuickChart's documented Python, against SERVER.
 
-Prints the pictures in Base64, and what was read, as a JSON object. The clients are as published; only the host of what
-they ask is another, which is changed where their libraries send a request.
+Prints the pictures in Base64 and the decoded text as a JSON object. The clients are unmodified. Only the host of their
+requests is replaced, in the libraries that send them.
 """
 
 import base64
@@ -38,7 +38,7 @@ HTTPAdapter.send = send_moved
 
 
 class Moved(urllib.request.BaseHandler):
-    # Before the handler that sets the header Host.
+    # Runs before the handler that sets the header Host.
     handler_order = 100
 
     def http_request(self, request):

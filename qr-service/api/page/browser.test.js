@@ -23,20 +23,20 @@ const browser = await launchBrowser();
 after(() => browser.close());
 const PHONE = { viewport: { width: 360, height: 740 } };
 
-/** The playground, once it shows its first picture. */
+/** Opens the playground and waits for its first picture. */
 async function open(t, options) {
   const opened = await openPage(browser, t, `${baseUrl}/v1/`, options);
   await shows(opened.page, /^QR version 1,|^QR version 2,/);
   return opened;
 }
 
-/** Waits until the line below the picture says so, and the picture is the latest. */
+/** Waits until the line below the picture matches, and the picture is up to date. */
 async function shows(page, pattern) {
   await page.locator('#state').filter({ hasText: pattern }).waitFor({ timeout: 20_000 });
   await page.waitForFunction(() => !document.getElementById('frame').classList.contains('stale'));
 }
 
-// The code changes at once, the picture when its answer is there.
+// Waits for the picture, because it changes later than the code beside it.
 async function becomes(page, pattern) {
   for (let tries = 0; tries < 50; tries += 1) {
     if (pattern.test(await onScreen(page).catch(() => ''))) return;
@@ -45,7 +45,7 @@ async function becomes(page, pattern) {
   assert.match(await onScreen(page), pattern);
 }
 
-/** Decodes what is on the screen. */
+/** Decodes the code on the screen. */
 async function onScreen(page) {
   const png = await page.locator('#frame').screenshot();
   return (await decodeQr(png)).bytes.toString();
@@ -84,7 +84,6 @@ describe('the playground', () => {
     const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
     const names = document.paths['/v1/qr'].get.parameters.map((it) => it.name);
     const shown = await page.locator('#form [name]').evaluateAll((all) => all.map((it) => it.name));
-    // Bytes take the place of the text.
     assert.deepEqual(shown.toSorted(), names.toSorted());
     const kinds = Object.keys(document.paths).filter((it) => it.startsWith('/v1/payload/')).length;
     assert.equal(await page.locator('#content option').count(), kinds + 1);
@@ -300,8 +299,8 @@ async function runs(page, language, text) {
 }
 
 /**
- * The documentation in both themes, wide and on a phone; `check` gets each page with its name. Each takes four
- * seconds: all but one of them only with NIGHTLY=1.
+ * Opens the documentation on a phone and wide, in both themes, and calls `check` with each page and its name. Each takes
+ * four seconds: without NIGHTLY=1, only the first one is looked at.
  */
 async function everyLook(t, path, check) {
   const looks = [
@@ -332,10 +331,10 @@ describe('the documentation', () => {
       assert.deepEqual(shown.toSorted(), operations.toSorted());
       const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       assert.equal(dark === 'rgb(16, 22, 27)', look.endsWith('dark'));
-      // A problem's type leads here.
+      // The `type` of a problem links here.
       assert.equal(await page.locator('#invalid-parameters').count(), 1);
       assert.equal(await page.getByText('`').count(), 0);
-      // Before an operation is open: the colours in there are the viewer's.
+      // Checked before an operation is open, because the viewer sets the colours in it.
       assert.deepEqual(await findingsOf(page), []);
       await page.locator('[data-path="/v1/qr"]').first().click();
       await page.locator('[data-param-name="finder_shape"]').waitFor();
@@ -355,7 +354,7 @@ describe('the documentation', () => {
     await answer.evaluate((it) => it.decode());
     assert.equal((await decodeQr(await answer.screenshot())).bytes.toString(), 'from the viewer');
     await page.locator('[data-path="/v1/qr"]').first().click();
-    // As it stands there, a body is right as well.
+    // The example of a body works without a change as well.
     await page.locator('[data-path="/v1/payload/gs1"]').last().click();
     await page.getByRole('button', { name: 'Try it out' }).click();
     const made = page.waitForResponse((it) => it.request().method() === 'POST');

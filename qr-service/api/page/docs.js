@@ -1,18 +1,18 @@
-// Shows the description of the API in Swagger UI, in the theme that the system has.
+// Shows the OpenAPI document in Swagger UI, in the system's theme.
 const isDark = matchMedia('(prefers-color-scheme: dark)');
 
 function follow() {
   document.documentElement.classList.toggle('dark-mode', isDark.matches);
 }
 
-/** The least that a body needs: what is required, or a text. */
+/** The smallest body that works: the required fields, or a text. */
 function leastOf(schema) {
   const { properties, required = ['text'] } = schema;
   const names = required.filter((name) => properties[name]);
   return Object.fromEntries(names.map((name) => [name, properties[name].example ?? 'string']));
 }
 
-/** Moves default and example into the description: the viewer would send them, and some contradict each other. */
+/** Moves default and example into the description. The viewer would send them, and some contradict each other. */
 function describe(schema, described) {
   for (const name of ['default', 'example']) {
     if (schema[name] !== undefined) {
@@ -23,17 +23,17 @@ function describe(schema, described) {
   }
 }
 
-/** What the viewer sends without a change is a request that works. */
+/** Changes the document so that the viewer's requests work without a change. */
 function prepare(spec) {
   const { schemas } = spec.components;
-  // One picture comes before all else.
+  // The paths of single pictures come first.
   const isLater = ([path]) => !path.startsWith('/v1/qr');
   spec.paths = Object.fromEntries(
     Object.entries(spec.paths).sort((a, b) => isLater(a) - isLater(b)),
   );
   const named = (schema) => schemas[schema?.$ref?.split('/').pop()];
   for (const operation of Object.values(spec.paths).flatMap(Object.values)) {
-    // It shows descriptions as Markdown, but not summaries.
+    // The viewer shows descriptions as Markdown, but not summaries.
     operation.summary = operation.summary?.replaceAll('`', '');
     for (const parameter of operation.parameters ?? []) describe(parameter.schema, parameter);
     const body = operation.requestBody?.content['application/json'];
@@ -46,7 +46,7 @@ function prepare(spec) {
 }
 
 async function show() {
-  // A program that was built without the viewer has no such file; the page says so.
+  // A service that was built without the viewer has no such file, and the page says so.
   if (!window.SwaggerUIBundle) return;
   const answer = await fetch('/v1/openapi.json');
   const spec = await answer.json();
@@ -54,7 +54,7 @@ async function show() {
   window.SwaggerUIBundle({
     spec,
     domNode: document.getElementById('viewer'),
-    // Its default asks another host whether the document is valid.
+    // By default the viewer asks another host to validate the document.
     validatorUrl: null,
     defaultModelsExpandDepth: 0,
   });

@@ -1,8 +1,8 @@
 /**
- * The form, made from the OpenAPI document: an option that the service gets is on this page too.
+ * The form, made from the OpenAPI document, so a new option of the service appears on this page automatically.
  */
 
-/** The groups of options; what is in none of them is in the last one. */
+/** The groups of options. The last one also gets all options that are in no group. */
 const GROUPS = [
   ['Picture', ['format', 'size', 'scale', 'width_mm', 'margin', 'dark', 'light', 'style', 'ink']],
   ['Symbol', ['kind', 'level', 'boost', 'version_min', 'version_max', 'rmqr_height', 'rmqr_width']],
@@ -45,14 +45,14 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/** A schema's type and values, without the null that JSON may have. */
+/** A schema's type and values, without null. */
 function withoutNull(schema) {
   const option = schema.oneOf?.find((it) => it.type !== 'null');
   const type = [schema.type].flat().find((it) => it && it !== 'null');
   return { ...schema, ...option, type: option?.type ?? type };
 }
 
-/** A description without the marks of code. */
+/** A description without backticks. */
 const words = (text = '') => text.replaceAll('`', '');
 
 const title = (name) =>
@@ -66,7 +66,7 @@ function choice(schema, name) {
   const standard = schema.default ?? (name === 'format' ? 'png' : undefined);
   const label = standard === undefined ? 'automatic' : `${standard} (default)`;
   select.append(element('option', { value: '', textContent: label }));
-  // Letters are listed in both cases, which mean the same.
+  // The schema lists letters in both cases, which mean the same.
   const values = schema.enum.filter(
     (it) => !schema.enum.includes(it?.toUpperCase()) || it === it?.toUpperCase(),
   );
@@ -89,7 +89,7 @@ function control(schema, name) {
   return element('input', { name, type: 'text', spellcheck: false, placeholder });
 }
 
-/** A colour has a text for every way to write it, and beside it the browser's choice of colours. */
+/** A colour has a text field for every notation, and the browser's colour picker beside it. */
 function withPalette(input) {
   const start = `#${input.placeholder}`.replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3');
   const palette = element('input', { type: 'color', value: start, tabIndex: -1 });
@@ -105,7 +105,7 @@ function withPalette(input) {
   return element('div', { className: 'entry' }, input, palette);
 }
 
-/** One option: its label, its control, what it means, and room for what is wrong with it. */
+/** One option: its label, its control, its description, and a place for its fault. */
 export function field({ name, schema, description, required }) {
   const type = withoutNull(schema);
   const input = control(type, name);
@@ -130,7 +130,7 @@ export function field({ name, schema, description, required }) {
   return made;
 }
 
-/** The options of the document in their groups, the first two of which are open. */
+/** The options of the document in groups, of which all but the last are open. */
 export function groups(parameters) {
   const named = new Set(GROUPS.flatMap(([, names]) => names));
   const rest = parameters.map((it) => it.name).filter((name) => !named.has(name));
@@ -144,7 +144,7 @@ export function groups(parameters) {
   });
 }
 
-/** The values of all controls that hold one, as JSON has them. */
+/** The values of all controls that have one, as in JSON. */
 export function values(form) {
   const found = {};
   for (const input of form.querySelectorAll('[name]')) {

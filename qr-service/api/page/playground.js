@@ -1,9 +1,9 @@
-/** The playground: the form, and the picture of what it says. The last answer wins. */
+/** The playground: the form and its picture. The answer to the last request wins. */
 import { applies, element, field, groups, values } from './form.js';
 import { SNIPPETS } from './snippets.js';
 
 const DEBOUNCE_MS = 150;
-/** Below these a picture still scans, and little is missing until it does not. */
+/** Limits at which a picture still scans, but only just. The page warns beyond them. */
 const LITTLE_CONTRAST = 0.55;
 const FEW_PIXELS = 3;
 const SMALL_MODULE_MM = 0.33;
@@ -17,7 +17,7 @@ let api;
 let running;
 let timer;
 
-/** The path of the content that is chosen, without an extension. */
+/** The path of the chosen content, without an extension. */
 const path = () => (content.value ? `/v1/payload/${content.value}` : '/v1/qr');
 const isSecret = () => Boolean(content.value) && !api.paths[path()].get;
 
@@ -33,7 +33,7 @@ function request(format) {
     return { url: url.href, extension: format, json: JSON.stringify(Object.fromEntries(kept)) };
   }
   const query = kept.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
-  // RFC 3986 leaves them as they are; quotation marks in code do not.
+  // RFC 3986 allows these characters, but they would break quoted strings in the code.
   url.search = query.replace(/['()*!]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return { url: url.href, extension: format };
 }
@@ -82,7 +82,7 @@ function clear() {
   for (const it of form.querySelectorAll('[id^="fault-"]')) it.textContent = '';
 }
 
-/** Luma of a colour over white, 0 to 1 (ITU-R BT.601), as decoders turn pixels into greys. */
+/** Luma of a colour over white, 0 to 1 (ITU-R BT.601), as decoders compute it. */
 function luma(color = '') {
   const digits = color.replace(/^#/, '');
   const pairs = digits.length < 6 ? digits.replace(/./g, '$&$&') : digits;
@@ -91,7 +91,7 @@ function luma(color = '') {
   return over * (alpha / 255) + (1 - alpha / 255);
 }
 
-/** What is close to the point from which nobody can read it. */
+/** Warnings about properties of a picture that are close to making it unreadable. */
 function warnings(format, headers) {
   const {
     kind = 'qr',
@@ -114,7 +114,7 @@ function warnings(format, headers) {
   }
   const contrast = luma(light) - luma(dark);
   if (['png', 'svg'].includes(format) && contrast < LITTLE_CONTRAST) {
-    found.push(`The contrast is ${Math.round(contrast * 100)} %; below 40 % nothing is sent.`);
+    found.push(`The contrast is ${Math.round(contrast * 100)} %; below 40 % the service refuses the picture.`);
   }
   const pixels = size ? size / across : scale;
   if ((format === 'png' || size) && pixels < FEW_PIXELS && format !== 'pdf' && format !== 'eps') {
@@ -172,7 +172,7 @@ async function showAnswer(format, answer, signal) {
   } else if (format === 'png' || format === 'svg') {
     showPicture(blob);
   } else {
-    // What is for printing is shown as an SVG.
+    // Browsers cannot show PDF and EPS as images, so the page shows an SVG.
     const shown = await ask(request('svg'), signal);
     if (shown.ok) showPicture(await shown.blob());
   }
@@ -192,7 +192,7 @@ function isEmpty() {
   return !content.value && !all.text && !all.data;
 }
 
-/** Asks for what the form says; an answer that is no longer the last is dropped. */
+/** Requests the picture of the form. Drops the answer if a later request has begun. */
 async function update() {
   running?.abort();
   const mine = new AbortController();
@@ -245,7 +245,7 @@ async function copy() {
     await navigator.clipboard.writeText(code.textContent);
     at('copied').textContent = 'Copied.';
   } catch {
-    // Without https, browsers allow no script to copy.
+    // Browsers do not let scripts copy on pages without https.
     getSelection().selectAllChildren(code);
     at('copied').textContent = 'Marked: press Ctrl+C.';
   }

@@ -1,6 +1,6 @@
 /**
- * The request as code: how to get the picture in several languages. `request` has `url`, the file's
- * `extension`, and `json` if it is a POST.
+ * Code in several languages that requests the picture. A `request` has `url`, the file's `extension`, and
+ * for a POST `json`, the body.
  */
 
 /** A text in double quotes, as C, Go, Java and Python read it. Python and Go have no surrogates. */
@@ -14,7 +14,7 @@ const lines = (...all) => all.filter((line) => line !== undefined).join('\n');
 
 function html({ url, extension, json }) {
   if (json)
-    return 'A browser shows a picture of a GET alone. Secrets go by POST: use another language.';
+    return 'Browsers load pictures only by GET, but secrets need POST: use another language.';
   if (extension === 'png' || extension === 'svg') return `<img src="${inHtml(url)}" alt="QR code">`;
   return `<a href="${inHtml(url)}" download="code.${extension}">QR code</a>`;
 }

@@ -1,5 +1,5 @@
-// The part of npm's qrcode in `make bench ARGS=formats`: a line of texts as JSON, or a format and milliseconds; see
-// formats.rs. A script, not a module, since only those look for packages in NODE_PATH.
+// Runs npm's qrcode for `make bench ARGS=formats`. Reads lines, each with texts as JSON or with a format and
+// milliseconds; see formats.rs. A script, because modules do not look for packages in NODE_PATH.
 const readline = require("node:readline");
 const QRCode = require("qrcode");
 

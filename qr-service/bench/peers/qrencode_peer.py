@@ -1,4 +1,4 @@
-"""The part of libqrencode's program in `make bench ARGS=formats`; each file takes a process."""
+"""Runs libqrencode's program for `make bench ARGS=formats`; each file takes one process."""
 
 import subprocess
 
@@ -6,12 +6,12 @@ from turns import DARK, LIGHT, MARGIN, SIZE_PX, serve
 
 FLAGS = ["qrencode", "--8bit", f"--margin={MARGIN}", "--level=L", "--output=-"]
 OF_KIND = {
-    # Its smallest form.
+    # The smallest form of its SVG.
     "svg": ["--type=SVG", "--rle", "--svg-path"],
     "eps": ["--type=EPS"],
     "png": ["--type=PNG", f"--foreground={DARK[1:]}", f"--background={LIGHT[1:]}"],
 }
-# By text: a PNG's size is given by the pixels of a module.
+# Modules a side by text, because the program takes a PNG's size as pixels per module.
 MODULES = {}
 
 
@@ -23,7 +23,7 @@ def make(text, kind):
 
 
 def modules_of(text):
-    """The modules a side of a text's symbol, asked once."""
+    """The modules a side of a text's symbol. Runs the program once per text."""
     if text not in MODULES:
         MODULES[text] = len(run(text, ["--type=ASCII", "--margin=0"]).splitlines())
     return MODULES[text]

@@ -1,4 +1,4 @@
-"""segno's part of `make bench ARGS=formats`."""
+"""Runs segno for `make bench ARGS=formats`."""
 
 import io
 

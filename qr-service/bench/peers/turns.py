@@ -1,5 +1,6 @@
-"""What the peers in Python of `make bench ARGS=formats` do: they read a line of texts as JSON, or a format and milliseconds,
-and answer the latter with nanoseconds per call and the median of the files' bytes; see formats.rs."""
+"""The common part of the peers in Python of `make bench ARGS=formats`: reads lines, each with texts as JSON or with a
+format and milliseconds, and answers the latter with nanoseconds per call and the median size of the files; see
+formats.rs."""
 
 import json
 import sys
@@ -9,7 +10,7 @@ DARK, LIGHT, SIZE_PX, MARGIN = "#1a237e", "#fffde7", 1000, 4
 
 
 def serve(make):
-    """Calls `make(text, kind)`, which returns a file as bytes, for as long as it is told to."""
+    """Calls `make(text, kind)`, which returns a file as bytes, for the milliseconds of each line."""
     texts = []
     for line in sys.stdin:
         if line.startswith("["):

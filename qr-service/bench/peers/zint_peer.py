@@ -1,9 +1,9 @@
-"""zint's part of `make bench ARGS=formats`."""
+"""Runs zint for `make bench ARGS=formats`."""
 
 from turns import DARK, LIGHT, MARGIN, SIZE_PX, serve
 from zint import OutputOptions, Symbol, Symbology
 
-# The level L.
+# zint's number for level L.
 LEVEL = 1
 
 

@@ -1,4 +1,4 @@
-//! The texts to make pictures of: many per kind, so that no maker gains by remembering a result.
+//! The texts to make pictures of. There are many of each kind, so caching a result gains nothing.
 
 /// A kind of text.
 pub struct Input {
@@ -39,7 +39,7 @@ const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LOWER_AND_DIGITS: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const TWO_BYTES: &str = "äöüßéèêàâçñøåæþðžščřůďťň";
 
-/// The four kinds of text: of 3 bytes, a link of 53, 200 bytes of UTF-8, 512 letters.
+/// The four kinds of text: 3 bytes, a link of 53 bytes, 200 bytes of UTF-8, 512 letters.
 pub const INPUTS: [Input; 4] = [
     Input { name: "hi", make: |i| format!("hi{}", Numbers(i).pick(LOWER, 1)) },
     Input {

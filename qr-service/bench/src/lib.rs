@@ -1,6 +1,6 @@
 //! The functions to compare ([`makers`]), the texts to run them on ([`inputs`]), and the [`turns`] in which they run.
 //!
-//! Without the feature `peers` there is the [`mod@reference`] alone, which qr-service can serve.
+//! Without the feature `peers` there is only the [`mod@reference`], which qr-service can use as an engine.
 
 #[cfg(feature = "peers")]
 pub mod inputs;

@@ -1,5 +1,5 @@
-//! Compares qr-core with other libraries. All functions take turns in each round, so a drift of the
-//! machine affects all of them. Prints a table of medians and writes `target/bench/core.json`.
+//! Compares qr-core with other libraries. All functions take turns in each round, so if the machine gets
+//! slower, it does for all of them. Prints a table of medians and writes `target/bench/core.json`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ struct Row {
     ns_per_op: f64,
     /// First and third quartile over the rounds.
     ns_spread: [f64; 2],
-    /// Median size of the PNG; none for an encoder without PNG.
+    /// Median size of the PNG; `None` for an encoder without PNG.
     bytes: Option<usize>,
 }
 

@@ -10,11 +10,11 @@ use crate::{libqrencode, reference};
 pub struct Maker {
     /// Its name in tables and files.
     pub name: &'static str,
-    /// Writes the picture of a text to the buffer. Returns its size, or `None` from an encoder alone.
+    /// Writes the picture of a text to the buffer. Returns its size, or `None` if the function only encodes.
     pub make: fn(&str, &mut Vec<u8>) -> Option<usize>,
 }
 
-/// Every function, this project's first; libqrencode's only if the machine has it.
+/// Every function, qr-core's first. Includes libqrencode's only if the machine has it.
 pub fn makers() -> Vec<Maker> {
     let mut makers = vec![
         Maker { name: "qr-core", make: qr_core_png },
@@ -75,8 +75,8 @@ fn qrcodegen_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
     png_of(code.size() as usize, |x, y| code.get_module(x as i32, y as i32), out)
 }
 
-/// The contract's picture by the `png` crate at its fastest: 200 x 200, 1 bit, whole pixels per
-/// module, each row of modules drawn once and copied.
+/// The service's picture by the `png` crate with its fastest compression: 200 x 200, 1 bit, whole pixels
+/// per module, each row of modules drawn once and copied.
 fn png_of(size: usize, is_dark: impl Fn(usize, usize) -> bool, out: &mut Vec<u8>) -> Option<usize> {
     let scale = 200 / (size + 8);
     let offset = (200 - size * scale) / 2;

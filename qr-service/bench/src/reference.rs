@@ -1,6 +1,6 @@
-//! Text to PNG as in the article that this project grew from, to compare `qr-core` with: the `qrcode`
+//! Text to PNG as in the article that this project grew from, for comparison with `qr-core`: the `qrcode`
 //! crate at level L, and `image`'s PNG encoder. Unlike `qr-core`'s, its picture may be larger than
-//! 200 x 200 pixels, and it may use Kanji mode.
+//! 200 x 200 pixels, and its symbol may use Kanji mode.
 //!
 //! Source: <https://github.com/pretzelhammer/rust-blog/blob/master/posts/rust-in-non-rust-servers.md>
 

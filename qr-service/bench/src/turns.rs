@@ -1,4 +1,4 @@
-//! Measures several things in turns, and sums up the figures.
+//! Measures several functions in turns, and computes medians and quartiles.
 
 use statrs::statistics::{Data, Median, OrderStatistics};
 
@@ -8,11 +8,11 @@ pub fn quartiles(values: Vec<f64>) -> [f64; 3] {
     [values.lower_quartile(), values.median(), values.upper_quartile()]
 }
 
-/// Gives each of the things a turn to warm up, and then one in each round, so that a machine that drifts drifts
-/// for all of them. Returns the quartiles of what their turns returned.
+/// Gives each thing one turn to warm up and then one turn in each round, so that if the machine gets slower, it does
+/// for all of them. Returns the quartiles of the results of each thing's turns.
 ///
 /// # Errors
-/// The first of a turn.
+/// The first error of a turn.
 pub fn take_turns<T>(
     things: &mut [T],
     rounds: usize,

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the library and installs it, its header and qr.pc: install.sh [PREFIX], by default
-# /usr/local. DESTDIR is put before the prefix, for packagers. BUILT is a folder of Cargo's in which the libraries are
-# already. For Linux; needs Rust and binutils.
+# Builds the library and installs it with its header and qr.pc: install.sh [PREFIX], by default /usr/local. DESTDIR is
+# put before the prefix, for packagers. BUILT is a folder with libraries that Cargo has already built. For Linux; needs
+# Rust and binutils.
 set -eu
 
 prefix=${1:-/usr/local}

@@ -1,4 +1,4 @@
-//! Sets an addon's link arguments, which differ by platform.
+//! Sets the link arguments of the addon, which differ by platform.
 
 fn main() {
     #[cfg(feature = "node")]

@@ -11,7 +11,7 @@ try {
   throw new Error(`the QR addon ${why}; build it with: ${__dirname}/build.sh`, { cause });
 }
 
-/** Options that are wrong, or ask for a picture that there is none of. */
+/** The options are wrong, or the picture that they describe cannot be made. */
 class QrError extends Error {
   name = 'QrError';
   code = 'ERR_QR_FAULTS';
@@ -22,12 +22,12 @@ class QrError extends Error {
   }
 }
 
-/** A TypeError as Node's own functions throw it. */
+/** A TypeError like those of Node's own functions. */
 function typeError(code, message) {
   return Object.assign(new TypeError(message), { code });
 }
 
-/** JSON would have null for NaN and infinity, and null is no option at all. */
+/** Refuses NaN and infinity. JSON would write them as null, which means that the option is not given. */
 function finite(name, value) {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw typeError('ERR_INVALID_ARG_TYPE', `options.${name} must be a finite number`);
@@ -38,12 +38,12 @@ exports.QrError = QrError;
 exports.generate = native.generate;
 // An async function, so that invalid arguments reject the promise too.
 exports.generateAsync = async (text, options) => native.generateAsync(text, options);
-/** What the addon takes: options as a query or as JSON, and whether it is a query. */
+/** The arguments of the addon: options as a query or as JSON, and whether it is a query. */
 function argumentsOf(options) {
   const isQuery = typeof options === 'string';
   if (!isQuery && (typeof options !== 'object' || options === null))
     throw typeError('ERR_INVALID_ARG_TYPE', 'options must be a string or an object');
-  // Node-API would replace a lone surrogate; JSON.stringify escapes it, which is refused.
+  // Node-API would replace a lone surrogate in a query. In JSON it is escaped, and the addon refuses it.
   if (isQuery && !options.isWellFormed())
     throw typeError('ERR_QR_LONE_SURROGATE', 'text has a lone surrogate, so it is not Unicode');
   return [isQuery ? options : JSON.stringify(options, finite), isQuery];
@@ -60,10 +60,10 @@ const drawAsync = async (options) =>
 exports.draw = draw;
 exports.drawAsync = drawAsync;
 
-/** Formats as npm's qrcode names them. */
+/** The names that npm's qrcode has for formats, and ours. */
 const TYPES = { 'image/png': 'png', terminal: 'txt', utf8: 'txt' };
 
-/** The options of npm's qrcode, in ours. */
+/** Translates the options of npm's qrcode to ours. */
 function ofQrcode(text, options = {}, standard = 'png') {
   const {
     color,

@@ -1,6 +1,6 @@
 /**
- * Measures the time of a picture in Node with the Wasm modules, the component and the native addon, in turn, and of their
- * start: from the file to the first picture. Run make setup-languages first.
+ * Measures in Node, for the Wasm modules, the component and the native addon in turn, the time of a picture and the
+ * time to start: to load the file and draw the first picture. Run make setup-languages first.
  */
 import { fileURLToPath } from 'node:url';
 import { loadGenerator } from '../../../legacy-node/src/qr/generators/index.js';
@@ -11,7 +11,7 @@ const TEXTS = {
 };
 const WITH_DRAW = new URL('../../../target/wasm/nodejs/qr_wasm_draw.js', import.meta.url);
 const COMPONENT = new URL('../../../examples/rungs/node/component.cjs', import.meta.url);
-/** What is measured, by the names of generators and, unless it is the usual one, the file. */
+/** The arguments of loadGenerator for each: the generator's name and, unless it is the usual one, the file. */
 const GENERATORS = {
   native: ['native'],
   'wasm-raw': ['wasm-raw'],

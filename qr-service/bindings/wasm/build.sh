@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the Wasm modules into target/wasm/: nodejs/ and web/ for JavaScript, each with qr_wasm and
 # qr_wasm_draw, and qr_raw.wasm for other hosts. Needs Rust with the target wasm32-unknown-unknown, and Node.js; downloads
-# only crates. With PROFILE=dev they are built as tests are: sooner, and slower.
+# only crates. PROFILE=dev builds them for tests: it takes less time, but the modules are slower.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,9 +32,10 @@ module() {
 # Not stripped here: bindgen reads the sections first and removes them itself.
 module qr_wasm qr_javascript wasm-module qr-javascript --features wasm
 module qr_raw qr wasm-module qr-c --crate-type cdylib -- -C link-arg=--strip-all
-# A profile is a folder, so that one build does not replace the other and each is only made anew if it changed.
+# In a profile of its own, because each profile has its own folder: so the two builds do not replace each other, and
+# each is rebuilt only if it changed.
 module qr_wasm_draw qr_javascript wasm-draw qr-javascript --features draw
-# With the features that tests have, so that they need not compile it again.
+# With the features of the tests, so that they need not compile it again.
 cargo build --quiet --workspace --all-features --example bindgen
 
 for for_what in nodejs web; do
@@ -42,7 +43,7 @@ for for_what in nodejs web; do
         "$target/debug/examples/bindgen" "$new/built/$name.wasm" "$for_what" "$new/$for_what" "$name"
     done
 done
-# Node takes it for CommonJS otherwise.
+# Otherwise Node would take the files for CommonJS.
 echo '{ "type": "module" }' >"$new/web/package.json"
 mv "$new/built/qr_raw.wasm" "$new"
 rm -r "$new/built"

@@ -11,7 +11,7 @@ node --test "$here"/test/*.test.mjs
 
 target=$(cargo metadata --manifest-path "$here/../javascript/Cargo.toml" --format-version 1 --no-deps |
     node -p 'JSON.parse(require("node:fs").readFileSync(0, "utf8")).target_directory')
-# A grown module is a slower page, so everyone sees it.
+# Prints the sizes, because a larger module makes pages slower.
 for module in qr_raw.wasm nodejs/qr_wasm_bg.wasm nodejs/qr_wasm_draw_bg.wasm; do
     echo "$module: $(wc -c <"$target/wasm/$module") bytes, $(gzip -9 -c "$target/wasm/$module" | wc -c) by gzip"
 done

@@ -1,4 +1,4 @@
-//! Draws a text into a file, in the format of its extension:
+//! Writes the QR code of a text to a file, in the format of the file's extension:
 //!
 //!     cargo run --example file --features formats -- https://example.com/ code.svg
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [text, path] = &arguments[..] else { return Err("give a text and a file".into()) };
     let symbol = encode(text, Level::M)?;
-    // On screens in a blue of the house, in print in its inks.
+    // The same blue for screens in RGB and for print in CMYK.
     let svg = Svg::default().dark(Color::rgb(0, 51, 102));
     let print = Print::default().width_mm(30.0).dark(PrintColor::Cmyk([100, 70, 0, 30]));
     let file = match path.rsplit('.').next() {

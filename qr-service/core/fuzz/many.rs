@@ -1,4 +1,5 @@
-//! Millions of cases: the same checks as the fuzz targets on random inputs, without coverage and so much faster.
+//! Runs the checks of the fuzz targets on millions of random inputs. It is much faster, because it measures no
+//! coverage.
 //!
 //!     many QUERIES PIXELS MODULES [SEED]
 
@@ -16,7 +17,7 @@ use fastrand::Rng;
 fn main() {
     let numbers: Result<Vec<u64>, _> = std::env::args().skip(1).map(|text| text.parse()).collect();
     let Ok([queries, pixels, modules, seed @ ..]) = numbers.as_deref() else {
-        eprintln!("usage: many QUERIES PIXELS MODULES [SEED]: how many cases of each");
+        eprintln!("usage: many QUERIES PIXELS MODULES [SEED], the number of cases of each check");
         std::process::exit(2);
     };
     let seed = seed.first().copied().unwrap_or_else(|| fastrand::u64(..));
@@ -33,7 +34,7 @@ fn run(name: &str, cases: u64, mut case: impl FnMut()) {
     println!("{name}: {cases} cases in {:.0} s, no finding", began.elapsed().as_secs_f64());
 }
 
-/// Pieces that mean something to the parser, whole and broken, and any bytes.
+/// A query of pieces that have a meaning for the parser, whole and broken, and of random bytes.
 fn some_query(rng: &mut Rng) -> Vec<u8> {
     const PIECES: [&[u8]; 16] = [
         b"text=",
@@ -54,7 +55,7 @@ fn some_query(rng: &mut Rng) -> Vec<u8> {
         b"\0",
     ];
     let mut query = Vec::new();
-    // Now and then one that is longer than the longest text.
+    // A few queries are longer than the longest text.
     let pieces = if rng.u8(..) == 0 { rng.usize(..400) } else { rng.usize(..12) };
     for _ in 0..pieces {
         match rng.u8(..20) {
@@ -65,14 +66,14 @@ fn some_query(rng: &mut Rng) -> Vec<u8> {
     query
 }
 
-/// What a target chooses by, and a text: mostly short, as symbols of every version are as likely to be wrong
-/// and large ones take long.
+/// Bytes for the choices of a target, and a text. Most texts are short, because large symbols take long and are no more
+/// likely to be wrong.
 fn some_text(rng: &mut Rng) -> Vec<u8> {
     let longest = if rng.u8(..) == 0 { 3000 } else { 120 };
     let mut input = vec![0; 3 + rng.usize(..longest)];
     match rng.bool() {
         true => rng.fill(&mut input),
-        // Runs of a few characters make more of the stream's matches than noise does.
+        // Few different characters make more matches in the stream than noise does.
         false => input.fill_with(|| b"abcABC0123./:?"[rng.usize(..14)]),
     }
     input[..3].fill_with(|| rng.u8(..));

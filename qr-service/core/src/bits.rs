@@ -1,6 +1,7 @@
-//! A string of bits, for encoders whose messages have parts that `crate::codewords` does not know.
+//! A growing string of bits, for the encoders with options. `crate::codewords` has its own writer, which does not
+//! allocate.
 
-/// Bits in bytes, the first bit topmost.
+/// Bits packed into bytes, the most significant bit first.
 pub(crate) struct BitString {
     bytes: Vec<u8>,
     len: usize,

@@ -6,7 +6,7 @@ use crate::reed_solomon::{Divisor, MAX_EC, remainders};
 use crate::segment::{ALPHANUMERIC_VALUE, Mode, Segmentation};
 use crate::version::{Blocks, blocks, data_codewords};
 
-/// Writes bits to bytes, the first bit topmost.
+/// Packs bits into bytes, the most significant bit first.
 struct BitWriter<'a> {
     bytes: &'a mut [u8],
     len: usize,
@@ -89,11 +89,11 @@ fn write_data(
     }
 }
 
-/// Fills `out` with the symbol's codewords, data and error correction, interleaved. `N` is at least
-/// 4 more than their number.
+/// Fills `out` with the symbol's codewords, data and error correction, interleaved. `N` must exceed their
+/// number by at least 4.
 ///
-/// `split` is the segmentation of `text` for the version range `range`; `version` is one of that range
-/// and holds it.
+/// `split` is the segmentation of `text` for the version range `range`; `version` must belong to that
+/// range and hold the text.
 pub(crate) fn write_codewords<const N: usize>(
     text: &[u8],
     split: &Segmentation<'_>,
@@ -138,7 +138,7 @@ pub(crate) fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
     };
     let mut b = 0;
     while b < count {
-        // Four at a time if they have the same length.
+        // Four blocks at a time if they have the same length.
         let same = b + 4 <= count && (b >= short_count || b + 4 <= short_count);
         if same {
             let ec = remainders(divisor, [block(b), block(b + 1), block(b + 2), block(b + 3)]);

@@ -57,7 +57,7 @@ impl Color {
     }
 }
 
-/// Two hexadecimal digits a channel, with `#` in front; without alpha if it is opaque.
+/// `#` and two hexadecimal digits per channel; an opaque colour leaves alpha out.
 impl fmt::Display for Color {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Color { red, green, blue, alpha } = *self;
@@ -66,8 +66,8 @@ impl fmt::Display for Color {
     }
 }
 
-/// Reads 3, 4, 6 or 8 hexadecimal digits, `#` before them or not; red, green and blue as decimals with dashes
-/// between them; or `transparent`.
+/// Reads 3, 4, 6 or 8 hexadecimal digits, with or without `#` before them; red, green and blue as decimals with
+/// dashes between them; or `transparent`.
 impl FromStr for Color {
     type Err = Error;
 

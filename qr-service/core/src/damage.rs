@@ -1,5 +1,5 @@
-//! Which codewords an area of a symbol holds: what a logo costs each block of error correction
-//! (ISO/IEC 18004 sections 7.5.2, 7.6 and 7.7.3).
+//! Counts the codewords that an area of a symbol covers, for example a logo, in each block of error
+//! correction (ISO/IEC 18004 sections 7.5.2, 7.6 and 7.7.3).
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::matrix::reserved_modules;
 use crate::symbol::Symbol;
 use crate::version::{blocks, total_codewords};
 
-/// What covering an area costs a block.
+/// How many codewords of a block a covered area touches, and how many the block can correct.
 ///
 /// ```
 /// use qr_core::{Level, encode};
@@ -20,15 +20,15 @@ use crate::version::{blocks, total_codewords};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockDamage {
-    /// Codewords of the block with a module in the area. Each may be wrong then.
+    /// Codewords of the block with at least one module in the area. Readers may get each of them wrong.
     pub touched: usize,
-    /// Wrong codewords that the block's error correction repairs.
+    /// Wrong codewords that the block can correct.
     pub correctable: usize,
 }
 
 impl Symbol {
-    /// What covering the modules in these columns and rows costs each block, in the order of the blocks.
-    /// Codewords count, not area: a codeword with one module covered may be as wrong as one with eight.
+    /// Counts, for each block in order, the codewords that have modules in these columns and rows. A codeword
+    /// counts once, whether one of its modules is covered or all eight: either may make it wrong.
     ///
     /// ```
     /// use qr_core::{Level, encode};
@@ -44,7 +44,7 @@ impl Symbol {
         let total = total_codewords(self.version);
         let mut is_touched = vec![false; total];
         for (index, (x, y)) in data_modules(self.version, size).enumerate() {
-            // The last modules hold no codeword.
+            // The remainder bits at the end belong to no codeword.
             if let Some(codeword) = is_touched.get_mut(index / 8) {
                 *codeword |= columns.contains(&x) && rows.contains(&y);
             }
@@ -76,8 +76,8 @@ fn block_of(index: usize, count: usize, short_len: usize, long_count: usize) -> 
     }
 }
 
-/// The modules that hold codewords, column and row, in the order of the bits: up and down through strips
-/// of two columns from the right, past the timing pattern.
+/// The modules that hold codewords, as column and row, in the order of the bits: up and down through strips
+/// of two columns from the right, without the timing pattern.
 fn data_modules(version: u8, size: usize) -> impl Iterator<Item = (usize, usize)> {
     let reserved = reserved_modules(version);
     let strips = (1..size).rev().step_by(2).map(|right| if right <= 6 { right - 1 } else { right });

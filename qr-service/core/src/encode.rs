@@ -10,7 +10,7 @@ use crate::segment::{
 use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
 use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of, total_codewords};
 
-/// That no version holds a text. Out of the way of texts that fit.
+/// The error for a text that no version holds. Kept out of line, so that texts that fit do not pay for it.
 #[cold]
 #[inline(never)]
 fn too_long(text: &[u8], level: Level) -> Error {
@@ -27,9 +27,9 @@ macro_rules! draw_up_to {
     }};
 }
 
-/// Encodes `text` (ISO/IEC 18004) in the smallest version that holds it at `level`; the level is not
-/// raised where there is room. Uses numeric, alphanumeric and byte segments (UTF-8, no ECI) and the
-/// mask with the lowest penalty. The empty text gives a symbol without segments.
+/// Encodes `text` (ISO/IEC 18004) in the smallest version that holds it at `level`. Does not raise the
+/// level if there is room. Uses numeric, alphanumeric and byte segments (UTF-8, no ECI) and the
+/// mask with the lowest penalty. An empty text gives a symbol without segments.
 ///
 /// ```
 /// use qr_core::{Error, Level, encode};
@@ -52,7 +52,7 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, Error> {
     let text = text.as_bytes();
     let fits =
         |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
-    // Clearing them takes as long as a tenth of a small symbol, so only what is needed is cleared.
+    // Clearing both buffers takes a tenth of the time of a small symbol, so only the one in use is cleared.
     let (mut short, mut long): ([u8; 256], [u8; MAX_TEXT_BYTES]);
     let choices: Option<&mut Choices> = if is_best_as_bytes(text) {
         None
@@ -106,8 +106,8 @@ impl Message<'_> {
     }
 }
 
-/// Draws the symbol of all its codewords with `mask`, or else with the mask of the lowest penalty.
-// Inlined, so that `encode` has no trace of the option.
+/// Draws the symbol of these codewords with `mask`, or with the mask of the lowest penalty if it is `None`.
+// Inlined, so that the compiler removes the option from `encode`.
 #[inline(always)]
 fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     version: u8,
@@ -134,7 +134,7 @@ fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     Symbol { version, level, mask, matrix }
 }
 
-/// Data codewords to be drawn in a version and at a level that has room for exactly these.
+/// The data codewords of a symbol. Their number must be exactly what the version holds at the level.
 pub(crate) struct DataCodewords<'a> {
     pub(crate) version: u8,
     pub(crate) level: Level,

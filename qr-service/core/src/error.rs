@@ -1,4 +1,4 @@
-//! What can be wrong, in one type.
+//! The crate's only error type.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use crate::level::Level;
 use crate::modes::Modes;
 use crate::version::MAX_SYMBOLS;
 
-/// Why there is no symbol or no picture, with the numbers that decide it.
+/// Why a symbol or a picture cannot be made, with the numbers that explain it.
 ///
 /// ```
 /// fn modules(text: &str) -> Result<usize, qr_core::Error> {
@@ -26,13 +26,13 @@ pub enum Error {
         needed_bits: u64,
         /// Bits that this version holds at the level.
         available_bits: u64,
-        /// The smallest version that holds the message at the level; `None` if version 40 does not.
+        /// The smallest version of this kind of symbol that holds the message at the level; `None` if none does.
         smallest_version: Option<u8>,
     },
-    /// None of the versions or sizes allowed has the level: of Micro QR, M1 has none, M2 and M3 have L and M, M4 has
-    /// Q too; rMQR has M and H. Without a level, no size is allowed.
+    /// No allowed version or size has the level. Of Micro QR, M1 has no level, M2 and M3 have L and M, M4 has L, M and
+    /// Q. rMQR has M and H.
     NoSuchSymbol {
-        /// The level asked for.
+        /// The level asked for; `None` if the bounds of an rMQR symbol allow no size at all.
         level: Option<Level>,
     },
     /// The message takes more symbols than structured append can link.
@@ -47,7 +47,7 @@ pub enum Error {
         /// Where in the data the character begins.
         at_byte: usize,
     },
-    /// The bounds are not within those of the kind, or the lower one is above the higher one.
+    /// The allowed versions reach beyond those of this kind of symbol, or the lower bound is above the higher one.
     Versions {
         /// The highest version of the kind of symbol.
         most: u8,
@@ -56,15 +56,15 @@ pub enum Error {
         /// The higher bound.
         high: u8,
     },
-    /// The mask pattern reference is above the highest of the kind.
+    /// The mask pattern reference is above the highest of this kind of symbol.
     Mask {
         /// The highest reference of the kind of symbol.
         most: u8,
         /// The reference asked for.
         mask: u8,
     },
-    /// The ECI assignment number is above 999999, or the data is text that is not ASCII and in another encoding:
-    /// UTF-8, in the modes with Kanji Shift JIS.
+    /// The ECI assignment number is above 999999, or it does not declare the encoding of a text that is not ASCII:
+    /// UTF-8, or Shift JIS in the modes with Kanji.
     Eci {
         /// The number asked for.
         assignment: u32,
@@ -81,7 +81,7 @@ pub enum Error {
     },
     /// More pixels a side than [`Raster::MAX_SIZE_PX`](crate::Raster::MAX_SIZE_PX).
     SizeTooLarge {
-        /// The size asked for, in pixels a side; the greatest number for what is larger still.
+        /// The size asked for, in pixels a side; `u32::MAX` if it is larger still.
         size_px: u32,
         /// The largest size.
         most_px: u32,
@@ -98,7 +98,7 @@ pub enum Error {
         /// The quiet zone asked for, in modules.
         margin_modules: u32,
     },
-    /// A caption in print has a character that `Helvetica` has not.
+    /// A caption in print has a character that `Helvetica` lacks.
     Character {
         /// The character.
         character: char,
@@ -113,16 +113,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Error::TooLong { needed_bits, available_bits, smallest_version } => {
-                write!(f, "the message needs {needed_bits} bits and has {available_bits}; ")?;
+                write!(f, "the message needs {needed_bits} bits, but only {available_bits} fit; ")?;
                 match smallest_version {
                     Some(version) => write!(f, "version {version} is the smallest that holds it"),
                     None => f.write_str("no version holds it at this level"),
                 }
             }
             Error::NoSuchSymbol { level: Some(level) } => {
-                write!(f, "none of the versions or sizes allowed has level {level}")
+                write!(f, "no allowed version or size has level {level}")
             }
-            Error::NoSuchSymbol { level: None } => f.write_str("no size is allowed"),
+            Error::NoSuchSymbol { level: None } => f.write_str("no symbol has an allowed size"),
             Error::TooManySymbols { held_bytes } => {
                 write!(f, "{MAX_SYMBOLS} symbols hold only {held_bytes} bytes of the message")
             }
@@ -146,17 +146,17 @@ impl fmt::Display for Error {
                 write!(f, "the symbol and its margin need at least {least_px} px a side")
             }
             Error::SizeTooLarge { size_px, most_px } => {
-                write!(f, "a picture of {size_px} px is above the most, {most_px} px a side")
+                write!(f, "a picture of {size_px} px exceeds the maximum of {most_px} px a side")
             }
             Error::Width { width_mm, most_mm } => {
-                write!(f, "a width of {width_mm} mm is not within 1 to {most_mm}")
+                write!(f, "a width of {width_mm} mm is not within 1 to {most_mm} mm")
             }
             Error::Margin { margin_modules } => {
                 write!(f, "a margin of {margin_modules} modules leaves no room for the symbol")
             }
             Error::Character { character } => {
                 let code = u32::from(character);
-                write!(f, "a caption cannot have U+{code:04X}, only Windows-1252")
+                write!(f, "a caption cannot have U+{code:04X}, only characters of Windows-1252")
             }
             Error::Level => f.write_str("use L, M, Q or H"),
             Error::Color => f.write_str(
@@ -168,7 +168,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-// Here, not in `level.rs`: [`Error`] has a [`Level`], and modules must not need each other.
+// Here, not in `level.rs`: [`Error`] has a [`Level`], and modules must not depend on each other in a circle.
 /// Reads one letter, in either case.
 impl FromStr for Level {
     type Err = Error;

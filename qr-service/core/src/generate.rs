@@ -25,7 +25,7 @@ use crate::raster::Raster;
 /// the picture cannot have this size. `out` is then empty.
 pub fn generate(text: &str, level: Level, raster: &Raster, out: &mut Vec<u8>) -> Result<(), Error> {
     out.clear();
-    // The symbol is large: it is not moved.
+    // By reference, because a symbol is large and moving it takes time.
     match &encode(text, level) {
         Ok(symbol) => write_png(symbol, raster, out),
         Err(error) => Err(*error),

@@ -1,9 +1,10 @@
-//! Helvetica, which every reader of PDF and every printer has, so no font is embedded (ISO 32000-1 section 9.6.2.2): its
-//! characters and their widths.
+//! The characters of Helvetica and their widths. Every PDF reader and every printer has this font, so documents need
+//! not embed it (ISO 32000-1 section 9.6.2.2).
 
 use crate::error::Error;
 
-/// The characters of Windows-1252, which PDF calls WinAnsiEncoding: Latin-1, the euro, dashes and quotation marks.
+/// The font of captions, with the characters of Windows-1252, which PDF calls WinAnsiEncoding: Latin-1, the euro,
+/// dashes and quotation marks.
 ///
 /// ```
 /// use qr_core::{Error, Helvetica};
@@ -15,26 +16,27 @@ use crate::error::Error;
 #[non_exhaustive]
 pub struct Helvetica;
 
-/// The characters from 0x80 to 0x9F; what the encoding leaves undefined is a control character here too.
+/// The characters from 0x80 to 0x9F. Codes that the encoding leaves undefined are control characters here.
 const FROM_80: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
 impl Helvetica {
-    /// A text in the font's encoding.
+    /// Encodes a text in Windows-1252, the font's encoding.
     ///
     /// ```
     /// assert_eq!(qr_core::Helvetica::encode("Größe"), Ok(b"Gr\xf6\xdfe".to_vec()));
     /// ```
     ///
     /// # Errors
-    /// [`Error::Character`] for the first character that the font has not.
+    /// [`Error::Character`] for the first character that the font lacks.
     pub fn encode(text: &str) -> Result<Vec<u8>, Error> {
         text.chars().map(|it| byte_of(it).ok_or(Error::Character { character: it })).collect()
     }
 
-    /// The width of a text in sizes of its letters. A character that the font has not counts as wide as a Kanji.
+    /// The width of a text, as a multiple of the font size. A character that the font lacks counts as 1, the width of a
+    /// Kanji.
     ///
     /// ```
     /// assert_eq!(qr_core::Helvetica::width_em("Will"), (944.0 + 3.0 * 222.0) / 1000.0);

@@ -1,13 +1,13 @@
-//! Text or bytes to QR symbol to PNG, SVG, PDF, EPS, PBM or text.
+//! Encodes text or bytes as a QR symbol and draws the symbol as PNG, SVG, PDF, EPS, PBM or text.
 //!
 //! [`generate`] makes a PNG in one call. Its stages can be called separately: [`encode`] turns
 //! the text into a [`Symbol`] (ISO/IEC 18004), a [`Raster`] sets the size of the picture and the
 //! quiet zone, and [`write_png`] writes the file (RFC 2083). [`Encoder`] encodes with options. Further
 //! formats and Kanji mode are features.
 //!
-//! Functions that write a format append to the caller's buffer, and leave it as it was after an error; [`generate`]
-//! replaces the content. Each `write_*` has a `to_*` that returns what it would append. [`Error`] is the only error type.
-//! `size_px` is a picture's width in pixels with the quiet zone, `width_mm` its width in print.
+//! Functions that write a format append to the caller's buffer, and leave it unchanged if they fail; [`generate`]
+//! replaces the content. Most `write_*` functions have a `to_*` variant that returns the output. [`Error`] is the only
+//! error type. `size_px` is a picture's width in pixels with the quiet zone, `width_mm` its width in print.
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
@@ -51,8 +51,9 @@ mod text;
 mod vector;
 mod version;
 
-/// The version of the bytes of [`generate`] and [`write_png`]: the same text, level and raster give the same bytes as long
-/// as it is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
+/// The version of the bytes that [`generate`] and [`write_png`] write. While it stays the same, the same text, level
+/// and raster give the same bytes, so caches and entity tags can rely on it. `tests/output.rs` fails if the bytes
+/// change and the version does not.
 ///
 /// ```
 /// let entity_tag = format!("\"{}-{}\"", qr_core::OUTPUT_VERSION, "hash of text, level and raster");

@@ -15,7 +15,7 @@ const MAX_SIZE: usize = 17;
 const KINDS: [(usize, usize); 8] =
     [(20, 2), (40, 5), (32, 6), (84, 6), (68, 8), (128, 8), (112, 10), (80, 14)];
 
-/// The symbol number (table 13). Without a level it is that of the lowest the version has.
+/// The symbol number (table 13); for `None` that of the version's lowest level.
 fn symbol_number(version: u8, level: Option<Level>) -> Option<usize> {
     match (version, level) {
         (1, None) => Some(0),
@@ -100,7 +100,7 @@ impl MicroSymbol {
         Modules::new(Rows::Wide(&self.rows[..size]), size)
     }
 
-    /// Draws a message that fits the version, with `mask` or else the one with the best score.
+    /// Draws a message that fits the version, with `mask`, or with the mask of the best score if it is `None`.
     pub(crate) fn draw(
         version: u8,
         level: Option<Level>,
@@ -129,8 +129,8 @@ fn size_of(version: u8) -> usize {
     usize::from(version) * 2 + 9
 }
 
-/// The bits of all codewords. The last data codeword of M1 and M3 has four, which are the high ones of
-/// a byte in the error correction.
+/// The bits of all codewords. The last data codeword of M1 and M3 has only 4 bits; error correction treats
+/// them as the high bits of a byte.
 fn codewords(version: u8, number: usize, mut message: BitString) -> Vec<bool> {
     let (capacity, ec_len) = KINDS[number];
     let data_len = capacity.div_ceil(8);
@@ -195,8 +195,8 @@ fn draw_modules(
     rows
 }
 
-/// The score of section 7.8.3.2: the dark modules of the right column and of the bottom row, without
-/// the timing patterns; the lower number counts 16 times.
+/// The score of section 7.8.3.2: 16 times the lower plus the higher of two counts, the dark modules of the
+/// right column and those of the bottom row, without the timing patterns.
 fn score(rows: &[[u64; ROW_WORDS]; MAX_SIZE], size: usize) -> u32 {
     let right = (1..size).map(|y| (rows[y][0] >> (size - 1) & 1) as u32).sum::<u32>();
     let bottom = (rows[size - 1][0] & !1).count_ones();

@@ -47,7 +47,7 @@ pub enum Modes {
 const ECI_SHIFT_JIS: u32 = 20;
 
 impl Modes {
-    /// The ECI that declares the encoding of a text that is not ASCII; `None` if these modes have no such text.
+    /// The ECI that declares the encoding of a text that is not ASCII; `None` if these modes encode only ASCII.
     ///
     /// Decoders read Kanji segments in the encoding that the ECI declares, not always in Shift JIS.
     pub(crate) fn eci(self) -> Option<u32> {

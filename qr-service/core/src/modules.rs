@@ -7,7 +7,7 @@ use crate::version::size_of;
 /// Words of a row of the largest symbol.
 pub(crate) const ROW_WORDS: usize = size_of(40).div_ceil(64);
 
-/// The modules of a symbol without its quiet zone. The writers of formats take it.
+/// The modules of a symbol without its quiet zone. All functions that write a format accept it.
 ///
 /// ```
 /// use qr_core::{Level, encode};
@@ -25,7 +25,7 @@ pub struct Modules<'a> {
     width: usize,
 }
 
-/// One for each row of the symbol, in words as `crate::symbol::Matrix` has them.
+/// The rows of the symbol, in the words of `crate::symbol::Matrix`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows<'a> {
     Narrow(&'a [u64]),
@@ -116,7 +116,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// A row of modules: an iterator from the left that says of each whether it is dark.
+/// A row of modules: an iterator from the left that yields true for dark modules.
 ///
 /// ```
 /// use qr_core::{Level, Row, encode};

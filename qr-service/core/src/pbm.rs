@@ -9,7 +9,7 @@ use crate::raster::{Line, Raster};
 /// Room for a line of the largest picture.
 const ROOM: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 
-/// Appends a PBM to `out`, with the pixels of [`write_png`](crate::write_png).
+/// Appends a PBM to `out`, with the same pixels as [`write_png`](crate::write_png).
 ///
 /// ```
 /// use qr_core::{Level, Raster, encode, write_pbm};
@@ -35,7 +35,7 @@ pub fn write_pbm<'a>(
     let _ = write!(out, "P4\n{} {height_px}\n", layout.size_px);
     out.reserve((layout.line_len() - 1) * height_px);
     let mut put = |line: &Line<ROOM>, times: usize| {
-        // Without the filter type. Dark is 1.
+        // Without PNG's filter type. Dark is 1 in PBM.
         let pixels = &line.bytes()[1..];
         (0..times).for_each(|_| out.extend(pixels.iter().map(|byte| !byte)));
     };

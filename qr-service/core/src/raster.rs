@@ -18,7 +18,7 @@ use crate::symbol::ROW_WORDS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Raster {
-    /// Width of the picture in pixels; of a square symbol its height too.
+    /// Width of the picture in pixels, and its height if the symbol is square.
     pub size_px: u32,
     /// Minimum width of the quiet zone on each side, in modules; the standard requires 4.
     pub margin_modules: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Layout {
 }
 
 impl Raster {
-    /// The contract's picture: 200 px, a quiet zone of at least 4 modules.
+    /// The picture of the service's `GET /qrcode`: 200 px, a quiet zone of at least 4 modules.
     ///
     /// ```
     /// assert_eq!(qr_core::Raster::SERVICE.size_px, 200);
@@ -69,7 +69,7 @@ impl Raster {
         margin_modules: u32 = "Raster::new(300).margin_modules(2)",
     }
 
-    /// The picture with `scale_px` pixels a module and no pixels to spare.
+    /// The picture with `scale_px` pixels per module and no spare pixels.
     ///
     /// ```
     /// use qr_core::{Level, Raster, encode};
@@ -88,7 +88,7 @@ impl Raster {
         Raster { size_px: modules.saturating_mul(scale_px), margin_modules }
     }
 
-    /// Centres the symbol, with the largest whole number of pixels a module that fits.
+    /// Centres the symbol, with the largest whole number of pixels per module that fits.
     pub(crate) fn layout(&self, modules: usize) -> Result<Layout, Error> {
         if self.size_px > Self::MAX_SIZE_PX {
             let (size_px, most_px) = (self.size_px, Self::MAX_SIZE_PX);
@@ -106,7 +106,7 @@ impl Raster {
 }
 
 impl Layout {
-    /// Pixels from the top to the bottom of a symbol with so many rows: the margin is the same on all sides.
+    /// Height of the picture of a symbol with `rows` rows: the margin is the same on all sides.
     #[cfg(any(feature = "pbm", feature = "png-color"))]
     pub(crate) fn height_px(&self, rows: usize) -> usize {
         rows * self.scale_px + self.size_px - self.symbol_px
@@ -137,10 +137,10 @@ impl Layout {
     }
 }
 
-/// Scales that are drawn from the table below. Larger ones are rare and drawn module by module.
+/// Scales from 1 to this are drawn from the table below. Larger ones are rare and drawn module by module.
 const TABLED_SCALES: usize = 6;
 
-/// Pixels of 8 modules by scale and modules: light is 1, the leftmost pixel is the topmost bit.
+/// Pixels of 8 modules by scale and modules: light is 1, the leftmost pixel is the most significant bit.
 static PIXELS: [[u64; 256]; TABLED_SCALES] = {
     let mut table = [[0; 256]; TABLED_SCALES];
     let mut scale = 1;
@@ -161,18 +161,18 @@ static PIXELS: [[u64; 256]; TABLED_SCALES] = {
     table
 };
 
-/// A byte for each of 8 modules, all at once; the first is lowest.
+/// One byte of pixels for each of 8 modules, all at once; the first module is the least significant byte.
 fn bytes_of(modules: u8) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // Module k is bit k of byte k, then all bits of it.
+    // Module k becomes bit k of byte k, and then all bits of that byte.
     let apart = (u64::from(modules) * EACH) & 0x8040_2010_0804_0201;
     let carried = apart + 0x0040_6070_787c_7e7f;
     !((carried >> 7 & EACH) * 0xff)
 }
 
-/// A line of pixels as PNG stores it: filter type 0, then the pixels, the leftmost in the topmost
-/// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time. The
-/// bytes behind the line are always light.
+/// A line of pixels as PNG stores it: filter type 0, then the pixels, the leftmost in the most significant
+/// bit, light 1. `S` must exceed the line's bytes by at least 14, because 8 modules are drawn at a time. The
+/// bytes after the line are always light.
 pub(crate) struct Line<const S: usize> {
     bytes: [u8; S],
     len: usize,
@@ -201,7 +201,7 @@ impl<const S: usize> Line<S> {
         self.draw_inlined(row, size, layout);
     }
 
-    /// See [`Self::draw`]. Much of it is the same for all rows, so a loop over them is shorter with it.
+    /// See [`Self::draw`]. Inlined into a loop over the rows, it does the work that is the same for all of them once.
     #[inline(always)]
     pub(crate) fn draw_inlined(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
@@ -224,7 +224,7 @@ impl<const S: usize> Line<S> {
     ) {
         let shift = layout.offset_px % 8;
         let mut at = 1 + layout.offset_px / 8;
-        // Pixels of the last group that do not fill a byte yet, topmost.
+        // The pixels that do not fill a byte yet, in the most significant bits.
         let mut left = !(!0 >> shift);
         let mut todo = size.div_ceil(8);
         for word in row {
@@ -242,7 +242,7 @@ impl<const S: usize> Line<S> {
         self.bytes[at..at + 8].copy_from_slice(&(left | !0 >> shift).to_be_bytes());
     }
 
-    /// Modules that are a byte each.
+    /// Draws modules of 8 pixels that begin at whole bytes.
     #[inline(never)]
     fn draw_bytes(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         let groups = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
@@ -252,7 +252,7 @@ impl<const S: usize> Line<S> {
         }
     }
 
-    /// Runs of dark modules at any scale.
+    /// Draws runs of dark modules at any scale.
     #[inline(never)]
     fn draw_modules(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         self.bytes[1..self.len].fill(0xff);
@@ -271,7 +271,8 @@ impl<const S: usize> Line<S> {
         }
     }
 
-    /// Darkens the pixels from `start` to before `end`, at least one, counted from the filter type's.
+    /// Darkens the pixels from `start` to before `end`, at least one. Pixels are counted from the filter type's
+    /// first bit.
     fn clear(&mut self, start: usize, end: usize) {
         let (first, last) = (start / 8, (end - 1) / 8);
         let (head, tail) = (0xff_u8 >> (start % 8), !(0x7f_u8 >> ((end - 1) % 8)));

@@ -1,8 +1,8 @@
 //! Error correction codewords: the remainder of a block divided by a generator polynomial over
 //! GF(256), ISO/IEC 18004 section 7.5.2 and annex A.
 //!
-//! One or two `u128` hold the remainder, its leading coefficient in the topmost byte, zeros after the
-//! last. Each step of the division removes the leading coefficient and adds that multiple of the
+//! One or two `u128` hold the remainder, its leading coefficient in the most significant byte, zeros after
+//! the last. Each step of the division removes the leading coefficient and adds that multiple of the
 //! generator. A table has all 256 multiples of each generator in the same form, so a step is one
 //! look-up, one shift and one XOR of whole words.
 
@@ -112,8 +112,8 @@ fn divide<const WORDS: usize, const K: usize>(
     rest
 }
 
-/// Error correction codewords of one block of data, byte by byte, for kinds with other numbers of
-/// codewords than [`Divisor`] knows.
+/// Error correction codewords of one block of data, computed byte by byte. For kinds of symbols with numbers
+/// of codewords that [`Divisor`] lacks.
 #[cfg(any(feature = "micro", feature = "rmqr"))]
 pub(crate) fn remainder(data: &[u8], ec_len: usize) -> Vec<u8> {
     let generator = generator(ec_len);

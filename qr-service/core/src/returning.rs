@@ -1,6 +1,6 @@
-//! The writers of formats again, as functions that return what the others append.
+//! The `to_*` functions: they return the output that the `write_*` functions append.
 
-/// A function for each writer, which always succeeds, or fails as the writer does.
+/// Defines a `to_*` function for each `write_*` function, with the same errors.
 macro_rules! returning {
     (@always, $out:ident, $written:expr) => {{
         $written;

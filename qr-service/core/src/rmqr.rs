@@ -9,7 +9,7 @@ use crate::version::bch_remainder;
 /// Rows of the highest symbol.
 const MAX_HEIGHT: usize = 17;
 
-/// A size, with what depends on it.
+/// A size, with the numbers that depend on it.
 pub(crate) struct Kind {
     pub(crate) height: u8,
     pub(crate) width: u8,
@@ -137,7 +137,7 @@ impl RmqrSymbol {
         self.level
     }
 
-    /// The modules: 7 to 17 rows of 27 to 139.
+    /// The modules: 7 to 17 rows of 27 to 139 modules.
     ///
     /// ```
     /// use qr_core::{Level, RmqrEncoder};
@@ -151,7 +151,7 @@ impl RmqrSymbol {
         Modules::new(Rows::Wide(&self.rows[..usize::from(height)]), usize::from(width))
     }
 
-    /// Draws data codewords, which fill the size at this level.
+    /// Draws data codewords. Their number must be exactly what the size holds at this level.
     pub(crate) fn draw(index: usize, level: Level, data: &[u8]) -> Self {
         let kind = &KINDS[index];
         let (ec_len, count, _) = kind.blocks_at(level).unwrap_or((0, 1, 0));
@@ -200,7 +200,7 @@ impl Canvas {
         Canvas { width, height, dark: empty, reserved: empty }
     }
 
-    /// Draws a module of a function pattern over what is there.
+    /// Draws a module of a function pattern over the former content.
     fn put(&mut self, x: usize, y: usize, dark: bool) {
         let bit = 1 << (x % 64);
         self.reserved[y][x / 64] |= bit;
@@ -262,7 +262,7 @@ impl Canvas {
         }
     }
 
-    /// Places the codewords in strips of two columns from the right, upwards first, under the only mask.
+    /// Places the codewords in strips of two columns from the right, upwards first, under the only mask of rMQR.
     fn place(&mut self, codewords: &[u8]) {
         let bits = codewords.iter().flat_map(|byte| (0..8).rev().map(move |k| byte >> k & 1 == 1));
         let mut bits = bits.chain(std::iter::repeat(false));

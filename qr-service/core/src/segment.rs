@@ -8,7 +8,7 @@
 use crate::version::MAX_TEXT_BYTES;
 
 /// A mode of ISO/IEC 18004 section 7.4. Kanji mode is not used here: UTF-8 bytes that look like
-/// Shift JIS would decode to other text. [`crate::Encoder`] has it on request.
+/// Shift JIS would decode to other text. [`crate::Encoder`] offers it as an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Numeric,
@@ -83,7 +83,7 @@ pub(crate) const CONTINUES: u8 = 0xff;
 const NEVER: u32 = u32::MAX / 2;
 
 /// At the start of each run, the mode to encode it in: two bits for each mode that the text before it may end
-/// in. As long as the text, or longer.
+/// in. At least as long as the text.
 pub(crate) type Choices = [u8];
 
 /// The best split of a text in one range of versions.
@@ -108,14 +108,14 @@ const SAVED: [u8; 256] = {
 /// Whether one byte segment is certainly the best split in every range of versions, because no run
 /// of other characters is long enough to pay for the headers around it.
 pub(crate) fn is_best_as_bytes(text: &[u8]) -> bool {
-    // The least that a run's headers cost, in sixths of a bit: 13 bits for its own header, and 12 for that of
-    // a byte segment after it if bytes stand on both sides.
+    // The lowest cost of a run's headers, in sixths of a bit: 13 bits for its own header, and 12 for that of
+    // a byte segment after it if there are bytes on both sides.
     const AT_AN_END: u32 = 13 * 6;
     const INSIDE: u32 = AT_AN_END + 12 * 6;
     let (mut saved, mut bound, mut has_bytes) = (0, AT_AN_END, false);
     for part in text.chunks(64) {
         let mut saves_more = false;
-        // Without branches, because classes are as good as random.
+        // Without branches, because classes are close to random.
         for &byte in part {
             let by_character = u32::from(SAVED[usize::from(byte)]);
             let is_byte = by_character == 0;
@@ -224,8 +224,8 @@ pub(crate) fn segment<'a>(
     None
 }
 
-/// Bits of the best split of a text of any length in one range of versions; only for texts that do not fit, as it
-/// looks at each byte in each mode.
+/// Bits of the best split of a text of any length in one range of versions. It is slow, because it tries each byte in
+/// each mode, so it is only for texts that do not fit.
 pub(crate) fn least_bits(text: &[u8], range: usize) -> u64 {
     const NEVER: u64 = u64::MAX / 2;
     // As in `choose`, in sixths of a bit.

@@ -1,6 +1,7 @@
-//! Setters, so that structs can get more fields without breaking who makes them.
+//! Setters for public structs, so that new fields do not break callers.
 
-/// A method for each field that returns the struct with another value there; the field says what it is.
+/// Defines a method for each field that returns the struct with a new value of it. The field's doc comment describes
+/// the value.
 macro_rules! setters {
     ($($field:ident: $type:ty = $example:literal,)+) => {$(
         #[doc = concat!("Sets [`", stringify!($field), "`](#structfield.", stringify!($field), ").")]

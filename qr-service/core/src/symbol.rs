@@ -25,8 +25,8 @@ pub struct Symbol {
     pub(crate) matrix: Matrix,
 }
 
-/// The rows of a symbol; dark is 1. Symbols up to version 11 have rows of one word: filling the others with
-/// zeros would take longer than drawing some of them.
+/// The rows of a symbol; dark is 1. Symbols up to version 11 have rows of one word: filling more words with
+/// zeros would take longer than drawing some of these symbols.
 #[derive(Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "a symbol is on the stack: nothing is allocated")]
 pub(crate) enum Matrix {
@@ -102,7 +102,7 @@ impl Symbol {
         self.modules().is_dark(x, y)
     }
 
-    /// The modules, which every format is written from.
+    /// The modules, for the functions that write a format.
     ///
     /// ```
     /// use qr_core::{Level, encode};
@@ -119,7 +119,7 @@ impl Symbol {
         }
     }
 
-    /// The rows from the top, each an iterator over its modules that says which are dark.
+    /// The rows from the top, each an iterator over its modules that yields true for dark ones.
     ///
     /// ```
     /// use qr_core::{Level, encode};

@@ -18,12 +18,12 @@ use crate::modules::Modules;
 pub struct TextStyle {
     /// Width of the quiet zone, in modules.
     pub margin_modules: u32,
-    /// The modules that characters draw; the others are blank.
+    /// The modules that are drawn as characters; the others are blank.
     pub ink: Ink,
 }
 
 impl Default for TextStyle {
-    /// For light on dark, as most terminals have it, with the standard's quiet zone of 4 modules.
+    /// For light characters on a dark background, as in most terminals, with the standard's quiet zone of 4 modules.
     fn default() -> Self {
         TextStyle { margin_modules: 4, ink: Ink::Light }
     }
@@ -36,7 +36,7 @@ impl TextStyle {
     }
 }
 
-/// The modules that characters draw.
+/// The modules that are drawn as characters.
 ///
 /// ```
 /// use qr_core::{Ink, Level, TextStyle, encode, write_half_blocks};
@@ -85,7 +85,7 @@ pub fn write_half_blocks<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle,
     }
 }
 
-/// Appends the symbol to `out` in ASCII: `##` for a module that is drawn, two spaces for another. Each
+/// Appends the symbol to `out` in ASCII: `##` for a module that is drawn, two spaces for any other. Each
 /// line ends with a newline.
 ///
 /// ```

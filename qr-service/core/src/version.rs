@@ -17,7 +17,7 @@ pub const MAX_TEXT_BYTES: usize = 7089;
 /// ```
 /// use qr_core::{Encoder, Error, Level, MAX_SYMBOLS};
 ///
-/// // 15 bytes a symbol.
+/// // 15 bytes per symbol.
 /// let encoder = Encoder::new(Level::L).versions(1..=1);
 /// let symbols = encoder.encode_append(&"a".repeat(15 * MAX_SYMBOLS))?;
 /// assert_eq!(symbols.len(), MAX_SYMBOLS);
@@ -128,7 +128,7 @@ const fn data_codewords_of(version: u8, level: Level) -> u16 {
     (b.count * b.short_len + b.long_count) as u16
 }
 
-/// Data codewords by level and version, a table because every call looks several up.
+/// Data codewords by level and version. A table, because every encoding needs several of them.
 const DATA_CODEWORDS: [[u16; 40]; 4] = {
     let mut table = [[0; 40]; 4];
     let mut i = 0;

@@ -1,10 +1,10 @@
-//! Every public item has an example in its documentation, which `cargo test` runs.
+//! Checks that every public item has an example in its documentation; `cargo test` runs the examples.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 
-/// The Rust files of a folder and of those in it.
+/// Returns the Rust files of a folder and its subfolders.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
@@ -12,8 +12,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
 }
 
-/// The public items of a file that have no example. Nothing that is `pub` is out of reach: the lint
-/// `unreachable_pub` sees to it.
+/// Returns the number of public items in a file, and those without an example. The lint `unreachable_pub` ensures that
+/// every `pub` item can be reached from outside the crate.
 fn without_example(source: &str) -> (usize, Vec<&str>) {
     const ITEMS: [&str; 6] =
         ["pub fn ", "pub const ", "pub struct ", "pub enum ", "pub trait ", "pub type "];

@@ -1,4 +1,4 @@
-//! Options of the encoder: zxing-cpp reads what was asked, and qrcodegen draws the same modules.
+//! Tests the encoder's options: zxing-cpp reads symbols as they were asked for, and qrcodegen draws the same modules.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -88,7 +88,7 @@ proptest! {
         };
         prop_assert_eq!(read.bytes(), (indicator + &text).into_bytes());
         prop_assert_eq!(read.has_eci(), eci);
-        // The next number says that ECI is in force, which it is not for ASCII.
+        // The next number means that an ECI is in force; ASCII texts have none.
         let kind = match fnc1 { None => 1, Some(Fnc1::Gs1) => 3, Some(_) => 5 };
         let identifier = read.symbology_identifier();
         prop_assert!([kind, kind + u8::from(eci)].iter().any(|k| identifier == format!("]Q{k}")), "{}", identifier);
@@ -106,7 +106,7 @@ proptest! {
     ) {
         let level = Level::ALL[level];
         if let Ok(direct) = encode(&text, level) {
-            // A forced mask takes the general way.
+            // With a forced mask, the encoder takes the general way.
             let symbol = Encoder::new(level).mask(direct.mask()).encode(&text).unwrap();
             prop_assert_eq!(symbol.version(), direct.version());
             prop_assert_eq!(read(&symbol).bytes(), text.as_bytes());
@@ -158,7 +158,7 @@ fn qrcodegen_is_alphanumeric(text: &str) -> bool {
 
 #[test]
 fn structured_append_reaches_sixteen_symbols_and_no_more() {
-    // Version 1-L has 152 bits; 20 are the header's and 12 those of byte mode: 15 bytes a symbol.
+    // Version 1-L has 152 bits; the header takes 20 and byte mode 12, which leaves 15 bytes per symbol.
     let encoder = Encoder::new(Level::L).versions(1..=1);
     assert_eq!(encoder.encode_append(&"a".repeat(15 * 16)).unwrap().len(), 16);
     let too_many = encoder.encode_append(&"a".repeat(15 * 16 + 1));
@@ -276,7 +276,7 @@ mod kanji {
 
     #[test]
     fn kanji_alone_equals_another_encoders_symbol() {
-        // The values of both are the standard's own examples.
+        // The values of both characters are the standard's examples.
         let bits = |value: u16| (0..13).rev().map(move |k| value >> k & 1 == 1);
         let data = bits(0b0_1101_1001_1111).chain(bits(0b1_1010_1010_1010)).collect();
         let segment = QrSegment::new(qrcodegen::QrSegmentMode::Kanji, 2, data);
@@ -314,7 +314,7 @@ mod kanji {
         assert!(symbols.len() > 1);
         let parts: Vec<_> = symbols.iter().map(read).collect();
         assert_eq!(parts.iter().map(|part| part.text()).collect::<String>(), text);
-        // 20 times the same bytes cancel out.
+        // The same bytes, 20 times, cancel out.
         assert!(parts.iter().all(|part| part.sequence_id() == "0"));
         let symbols = encoder.encode_append(&format!("{text}点")).unwrap();
         assert_eq!(read(&symbols[0]).sequence_id(), (0x93 ^ 0x5f).to_string());

@@ -1,4 +1,4 @@
-//! Every format shows the symbol's modules: other programs render it, and zxing-cpp reads the result.
+//! Tests that every format shows the symbol's modules: other programs render it, and zxing-cpp reads the result.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "formats")]
@@ -18,7 +18,7 @@ use zxing::{Picture, read_picture};
 
 const TEXT: &str = "https://example.com/some/path?with=query";
 
-/// Renders a document on a background of `backdrop`, `scale` times as large as it says.
+/// Renders a document on `backdrop`, at `scale` times its own size.
 fn render(svg: &str, scale: f32, backdrop: resvg::tiny_skia::Color) -> Pixmap {
     let tree = Tree::from_str(svg, &Options::default()).unwrap();
     let size = tree.size().to_int_size().scale_by(scale).unwrap();
@@ -104,7 +104,7 @@ fn a_palette_png_has_the_colours_asked_for_at_every_pixel() {
     }
 }
 
-/// Pixels as the `png` crate reads them.
+/// Returns the pixels as the `png` crate reads them.
 fn rgba(png: &[u8]) -> Vec<[u8; 4]> {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
@@ -170,7 +170,7 @@ fn the_readme_shows_the_symbol_that_its_example_makes() {
     assert!(include_str!("../README.md").contains(&lines.join("\n")), "{drawn}");
 }
 
-/// Modules as pixels from lines of text, by the halves of each character.
+/// Turns lines of text into pixels; `halves` gives the two halves of a character.
 fn picture_of_text(text: &str, halves: impl Fn(char) -> [bool; 2], ink: Ink) -> Picture {
     let rows: Vec<Vec<[bool; 2]>> =
         text.lines().map(|line| line.chars().map(&halves).collect()).collect();
@@ -231,14 +231,14 @@ fn a_page_of_any_width_in_range_is_written() {
         assert_eq!(refused, [Err(Error::Margin { margin_modules }); 2]);
         assert!(pdf.is_empty() && eps.is_empty());
     }
-    // 185 modules at the least width: the scale still has digits.
+    // 185 modules at the least width: the scale still has significant digits.
     let mut eps = String::new();
     let print = Print::default().width_mm(1.0).margin_modules(100);
     write_eps(&symbol, &print, &mut eps).unwrap();
     assert!(!eps.contains("0.000000"), "{eps}");
 }
 
-/// The numbers of a comment of an EPS.
+/// Returns the numbers of the comment `name` in an EPS.
 fn comment(eps: &str, name: &str) -> Vec<f64> {
     let line = eps.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.split_whitespace().map(|number| number.parse().unwrap()).collect()
@@ -283,7 +283,7 @@ fn formats_append_to_what_the_buffer_holds() {
     assert!(after.strip_prefix(b"before") == Some(&alone), "offsets begin at the document");
 }
 
-/// Renders path data on the given page, one unit a module, and reads it.
+/// Renders path data with one unit per module, and reads it.
 fn read_path(symbol: &Symbol, data: &str) -> zxingcpp::Barcode {
     let side = symbol.size() + 8;
     let svg = format!(
@@ -303,7 +303,7 @@ fn the_path_of_an_eps_is_read() {
         let (_, path) = eps.split_once("0 0 moveto\n").unwrap();
         let (path, end) = path.split_once("\nfill ").unwrap();
         assert_eq!(end, "end restore\n%%EOF\n");
-        // Its operators are those of SVG, after their numbers.
+        // The operators are those of SVG, but follow their numbers.
         let (mut data, mut numbers) = (String::from("M0 0"), String::new());
         for word in path.split_whitespace() {
             match word {

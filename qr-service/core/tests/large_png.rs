@@ -1,4 +1,4 @@
-//! Pictures in two colours: the repetitions found lose no pixel, and are those that shorten them.
+//! Tests pictures in two colours: compression by repetitions keeps every pixel and saves the bytes that it should.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(all(feature = "rmqr", feature = "zopfli"))]
@@ -11,14 +11,14 @@ use qr_core::{
 
 const BLACK_ON_WHITE: Palette = Palette::new(Color::BLACK, Color::WHITE);
 
-/// A decoder that checks the Adler-32 as well, which by default it does not.
+/// Returns a decoder that also checks the Adler-32, which is off by default.
 fn decoder(png: &[u8]) -> png::Decoder<std::io::Cursor<&[u8]>> {
     let mut options = png::DecodeOptions::default();
     options.set_ignore_adler32(false);
     png::Decoder::new_with_options(std::io::Cursor::new(png), options)
 }
 
-/// Rows of pixels as the `png` crate reads them, one bit each.
+/// Returns the rows as the `png` crate reads them, one bit per pixel.
 fn rows(png: &[u8]) -> Vec<u8> {
     let mut reader = decoder(png).read_info().unwrap();
     let mut rows = vec![0; reader.output_buffer_size().unwrap()];
@@ -62,7 +62,7 @@ proptest! {
         [dark, light] in any::<[[u8; 4]; 2]>(),
     ) {
         let symbol = Encoder::new(Level::L).versions(version..=40).encode(&text).unwrap();
-        // At most 16 megapixels, so that a case takes no second.
+        // At most 16 megapixels, so that a case takes less than a second.
         let scale_px = scale_px.min(4000 / (symbol.size() as u32 + 2 * margin_modules));
         let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
         let raster = Raster::new(exact.size_px + spare_px.min(scale_px)).margin_modules(margin_modules);
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// The colours of all pixels.
+/// Returns the colours of all pixels.
 fn colors(png: &[u8]) -> Vec<u8> {
     let mut decoder = decoder(png);
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
@@ -93,7 +93,7 @@ fn colors(png: &[u8]) -> Vec<u8> {
     pixels
 }
 
-/// Of the usual picture and the smallest of the same: their bytes.
+/// Returns the bytes of the usual picture and of the smallest one.
 fn usual_and_smallest<'a>(
     modules: impl Into<Modules<'a>>,
     raster: &Raster,
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// Shares of the usual bytes, at most, as measured beside Zopfli (`make bench ARGS=formats`).
+/// The limits, in percent of the usual bytes, come from a comparison with Zopfli (`make bench ARGS=formats`).
 #[test]
 fn the_smallest_picture_is_smaller_where_the_usual_one_is_not_short() {
     let text: String = ('!'..='~').cycle().step_by(7).take(340).collect();
@@ -169,7 +169,8 @@ fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
     }
 }
 
-/// Found at random: symbols that end one to three bytes before the line does, so that a repetition may reach beyond them.
+/// Regression, found by random tests: the symbols end one to three bytes before the line, so a repetition may reach
+/// beyond them.
 #[test]
 fn a_symbol_near_the_end_of_its_lines_is_drawn() {
     let palettes = [BLACK_ON_WHITE, Palette::new(Color::rgb(1, 2, 3), Color::WHITE)];
@@ -188,7 +189,7 @@ fn a_symbol_near_the_end_of_its_lines_is_drawn() {
     }
 }
 
-/// Of pictures of so many letters in so many pixels.
+/// Checks pictures, given by their number of letters and their size in pixels.
 fn assert_at_most_fifteen_percent_more_bytes_than_zopfli(pictures: &[(usize, u32)]) {
     let text: String = ('a'..='z').cycle().take(512).collect();
     let palette = Palette::new(Color::rgb(26, 35, 126), Color::rgb(255, 253, 231));
@@ -204,7 +205,7 @@ fn assert_at_most_fifteen_percent_more_bytes_than_zopfli(pictures: &[(usize, u32
         let mut packed = Vec::new();
         let options = zopfli::Options::default();
         zopfli::compress(options, zopfli::Format::Deflate, lines.as_slice(), &mut packed).unwrap();
-        // Signature, header, palette, end, and what is around the stream: 8 + 25 + 18 + 12 + 18 bytes.
+        // Signature, header, palette, end, and the frame around the stream: 8 + 25 + 18 + 12 + 18 bytes.
         let by_zopfli = packed.len() + 81;
         assert!(
             100 * png.len() <= 115 * by_zopfli,

@@ -1,4 +1,4 @@
-//! Compares symbols with those of another encoder, and masks with the standard's rules written plainly.
+//! Compares symbols with those of another encoder, and masks with a plain implementation of the standard's rules.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ const LEVELS: [(Level, QrCodeEcc); 4] = [
     (Level::H, QrCodeEcc::High),
 ];
 
-/// The modules of the same text under one mask, by qrcodegen. They show any difference in codewords,
+/// Returns qrcodegen's modules for the same text and mask. They show any difference in codewords,
 /// error correction, interleaving, placement, function patterns or format information.
 fn draw_with_qrcodegen(text: &str, symbol: &Symbol, ecc: QrCodeEcc, mask: u8) -> Vec<Vec<bool>> {
     let version = Version::new(symbol.version());
@@ -37,7 +37,7 @@ fn modules(symbol: &Symbol) -> Vec<Vec<bool>> {
     (0..size).map(|y| (0..size).map(|x| symbol.is_dark(x, y)).collect()).collect()
 }
 
-/// The penalty of section 7.8.3.1, module by module; the quiet zone is light.
+/// Computes the penalty of section 7.8.3.1, module by module; the quiet zone is light.
 fn penalty(rows: &[Vec<bool>]) -> usize {
     let size = rows.len();
     let columns: Vec<Vec<bool>> =
@@ -88,7 +88,7 @@ fn check(text: &str, level: Level, ecc: QrCodeEcc) {
     assert_eq!(mask, least, "{text:?} {level:?}: penalties {points:?}");
 }
 
-/// Lower-case letters in an order chosen by `seed`.
+/// Returns lower-case letters in an order chosen by `seed`.
 fn letters(length: usize, seed: usize) -> String {
     let mut state = seed as u64;
     (0..length)

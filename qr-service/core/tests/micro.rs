@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// The modules of the symbol that zint makes of the text.
+/// Returns the modules of zint's symbol for the text.
 fn draw_with_zint(text: &str, version: u8, level: Option<Level>) -> Vec<Vec<bool>> {
     let level = level.map_or(String::new(), |level| format!(",ecLevel={level}"));
     let creator = zxingcpp::create(BarcodeFormat::MicroQRCode);

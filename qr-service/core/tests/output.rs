@@ -1,5 +1,5 @@
-//! The version of the output changes with the output: caches keep a wrong picture for ever if its tag is
-//! the same after the fix.
+//! Checks that [`OUTPUT_VERSION`] changes whenever the output does. Otherwise caches would keep a wrong picture for
+//! ever, because its tag would be the same after the fix.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use qr_core::{Level, OUTPUT_VERSION, Raster, generate};
 use sha2::{Digest, Sha256};
 
-/// The digest of the pictures below, by version. If the test fails, raise [`OUTPUT_VERSION`] and add
-/// the digest that it shows; never change a digest of a version that was released.
+/// The digest of the test's pictures for each version. If the test fails, raise [`OUTPUT_VERSION`] and add
+/// the digest that it shows; never change the digest of a released version.
 const DIGESTS: [(u32, &str); 1] =
     [(1, "c3c44bec106baa0918e584c41c820d0588d04a5c2720ee200c48bc1e995aaf91")];
 

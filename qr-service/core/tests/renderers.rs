@@ -1,5 +1,5 @@
-//! The programs that people see vector formats with, at three scales: each shows what zxing-cpp reads, and no grey
-//! inside areas of one colour.
+//! Renders vector formats at three scales with the programs that people view them with: zxing-cpp reads each picture,
+//! and no area of one colour has grey inside.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "formats")]
@@ -17,18 +17,18 @@ use seams::{EXACT, MARGIN, assert_no_seams, symbols};
 use tempfile::TempDir;
 use zxing::{Picture, read_picture};
 
-/// Pixels a module: 3 at the scales 1, 1.5 and 3.7, which put edges on the pixels' edges, in their middles, and
-/// anywhere.
+/// Pixels per module: 3, scaled by 1, 1.5 and 3.7. These put the modules' edges on the edges of pixels, in their
+/// middles, and anywhere.
 const SCALES: [f64; 3] = [3.0, 4.5, 11.1];
 
-/// The whole number of pixels a side nearest to a scale, and the scale that it is.
+/// Returns the picture's side for a scale, rounded to whole pixels, and the scale that results.
 fn side_at(symbol: &Symbol, scale: f64) -> (u32, f64) {
     let modules = symbol.size() as f64 + 2.0 * MARGIN;
     let side = (modules * scale).round();
     (side as u32, side / modules)
 }
 
-/// Renders each symbol at each scale with `render`, which takes pixels a side, and checks the pictures.
+/// Renders each symbol at each scale with `render`, which takes the picture's side in pixels, and checks the pictures.
 fn check(reach_px: f64, mut render: impl FnMut(&Symbol, u32) -> Picture) {
     for (text, symbol) in symbols() {
         for scale in SCALES {
@@ -47,7 +47,7 @@ fn svg_of(symbol: &Symbol, width_px: Option<u32>) -> String {
     svg
 }
 
-/// Renders a document, which says how large it is, on white.
+/// Renders a document on white; its own width is scaled to `side`.
 fn resvg(svg: &str, side: u32) -> Picture {
     let tree = Tree::from_str(svg, &Options::default()).unwrap();
     let scale = side as f32 / tree.size().width();
@@ -64,7 +64,7 @@ fn resvg_shows_an_svg_without_seams() {
     check(EXACT, |symbol, side| resvg(&svg_of(symbol, Some(side)), side));
 }
 
-/// With so few pixels a module nothing is read, but there are no seams either.
+/// At so few pixels per module the symbol is unreadable, but there must be no seams.
 #[test]
 fn resvg_shows_an_svg_without_seams_at_hardly_a_pixel_a_module() {
     for (_, symbol) in symbols() {
@@ -99,7 +99,7 @@ fn chromium_shows_an_svg_without_seams() {
     assert!(rest.is_empty());
 }
 
-/// Calls a function with what [`check`] calls it with, in its order.
+/// Calls a function with the same arguments, and in the same order, as [`check`] does.
 fn check_all(mut each: impl FnMut(&Symbol, u32)) {
     for (_, symbol) in symbols() {
         for scale in SCALES {
@@ -114,7 +114,7 @@ fn run(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// A page one inch wide, so that dots per inch are pixels a side.
+/// Returns a page one inch wide, so that dots per inch equal the side in pixels.
 fn an_inch() -> Print<'static> {
     Print::default().width_mm(25.4)
 }
@@ -161,7 +161,7 @@ mod nightly {
         let render = |path: &Path, crop: &str, side: u32| {
             let mut command = Command::new("gs");
             command.args(["-q", "-dBATCH", "-dNOPAUSE", "-dSAFER", "-sDEVICE=pgmraw", crop]);
-            // Black ink as black, not as a press prints it.
+            // Shows black ink as pure black, not as a press prints it.
             command.arg("-dUseFastColor=true");
             command.args(["-dGraphicsAlphaBits=4", &format!("-r{side}"), "-sOutputFile=-"]);
             of_pgm(&run(command.arg(path)))

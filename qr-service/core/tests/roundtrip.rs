@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use qr_core::{Level, Raster, encode, generate, write_png};
 use support::decode_by_both;
 
-/// Any text of 1 to 512 bytes of UTF-8.
+/// Generates texts of 1 to 512 bytes of UTF-8.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[0-9]{1,40}",
@@ -27,7 +27,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// Encodes, and decodes by both decoders.
+/// Encodes the text, and decodes it with both decoders.
 fn decodes_to_itself(text: String) -> Result<(), TestCaseError> {
     let mut png = Vec::new();
     generate(&text, Level::L, &Raster::SERVICE, &mut png).unwrap();
@@ -45,7 +45,7 @@ proptest! {
     }
 }
 
-/// Regression: a match over two equal rows was so long that no prepared code had it.
+/// Regression: a match over two equal rows was so long that the prepared tables had no code for it.
 #[test]
 fn a_symbol_with_two_equal_rows_decodes() {
     let text = "?=/?61.$$W$J5*D $ *+80   *E+EP $B";
@@ -81,7 +81,7 @@ mod nightly {
     fn every_version_at_every_level_decodes_in_every_size() {
         for level in Level::ALL {
             let letter = level.to_string().parse().unwrap();
-            // Texts grow byte by byte; the first one of each version is checked.
+            // Texts grow byte by byte; the first text of each version is checked.
             let mut version = 0;
             for length in 1.. {
                 let text: String = ('a'..='z').cycle().skip(length % 26).take(length).collect();

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 struct Pictures {
     _folder: TempDir,
     files: Vec<PathBuf>,
-    /// Their pixels as the `png` crate reads them, which verifies checksums.
+    /// Their pixels as read by the `png` crate, which verifies checksums.
     pixels: Vec<u8>,
 }
 

@@ -1,13 +1,13 @@
-//! What a definition of options is made of.
+//! The types and macros that define options.
 
 use serde_json::{Map, Value, json};
 
-/// One option: its name, what it is, its type and limits.
+/// One option: its name, description, type and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// The name in queries and JSON.
     pub name: &'static str,
-    /// What it is, by lines.
+    /// The description, by lines.
     pub description: &'static [&'static str],
     of: Of,
     default: Option<&'static str>,
@@ -22,13 +22,13 @@ enum Of {
     Boolean,
     Integer(u32, u32),
     Number(f64, f64),
-    /// Between two numbers of characters.
+    /// A text with a minimum and a maximum number of characters.
     Text(u32, u32),
     AnyText,
     Names(Named),
 }
 
-/// The values of an enum, and what they are, by lines.
+/// The names of an enum's values, and the description of the enum, by lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named {
     pub(crate) description: &'static [&'static str],
@@ -47,32 +47,32 @@ const fn of(of: Of) -> Definition {
     }
 }
 
-/// True or false, by default false.
+/// A boolean option, by default false.
 pub(crate) const fn boolean() -> Definition {
     of(Of::Boolean).default("false")
 }
 
-/// A whole number.
+/// An option with a whole number.
 pub(crate) const fn integer(low: u32, high: u32) -> Definition {
     of(Of::Integer(low, high))
 }
 
-/// A number.
+/// An option with a number.
 pub(crate) const fn number(low: f64, high: f64) -> Definition {
     of(Of::Number(low, high))
 }
 
-/// So many characters.
+/// A text of `low` to `high` characters.
 pub(crate) const fn text(low: u32, high: u32) -> Definition {
     of(Of::Text(low, high))
 }
 
-/// Characters whose number its type limits.
+/// A text whose length its own type limits.
 pub(crate) const fn any_text() -> Definition {
     of(Of::AnyText)
 }
 
-/// A name.
+/// An option with one of several names.
 pub(crate) const fn one_of(named: Named) -> Definition {
     of(Of::Names(named))
 }
@@ -98,7 +98,7 @@ impl Definition {
         Definition { format: Some(name), ..self }
     }
 
-    /// Its values, if they have names.
+    /// The names of its values; empty if its values have no names.
     pub fn names(&self) -> &'static [&'static str] {
         match self.of {
             Of::Names(Named { names, .. }) => names,
@@ -106,22 +106,22 @@ impl Definition {
         }
     }
 
-    /// Whether it is any text.
+    /// Whether its value is a text other than a name.
     pub fn is_text(&self) -> bool {
         matches!(self.of, Of::Text(..) | Of::AnyText)
     }
 
-    /// Its default, if that is always the same.
+    /// Its default; `None` if it has none or the default depends on other options.
     pub fn default_value(&self) -> Option<&'static str> {
         self.default
     }
 
-    /// What its type's own code takes, as far as a regular expression can say it.
+    /// Adds a regular expression for the values that the type's own code accepts, as far as one can describe them.
     pub(crate) const fn pattern(self, expression: &'static str) -> Self {
         Definition { pattern: Some(expression), ..self }
     }
 
-    /// As JSON Schema has it (and OpenAPI 3.1). An option may be null, which is as if it were not given.
+    /// The option in JSON Schema, as OpenAPI 3.1 uses it. An option may be null, which means that it is not given.
     fn schema(&self) -> Value {
         let mut schema = match self.of {
             Of::Boolean => json!({"type": ["boolean", "null"]}),
@@ -137,7 +137,8 @@ impl Definition {
             Of::AnyText => json!({"type": ["string", "null"]}),
             Of::Names(Named { description, names }) => {
                 let description = joined(description);
-                // The case does not matter, which of a word nobody would say in a schema.
+                // The case of all names is ignored. The schema lists both cases of single letters, but of longer
+                // names only the usual one.
                 let letters = names.iter().filter(|name| name.len() == 1);
                 let lower = letters.map(|name| name.to_lowercase());
                 let all: Vec<String> = names.iter().map(|it| it.to_string()).chain(lower).collect();
@@ -175,7 +176,7 @@ fn joined(lines: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// Defines a struct of options and what is known of each.
+/// Defines a struct of options, with the definition of each.
 macro_rules! options {
     ($(#[doc = $about:literal])+ $type:ident {
         $($(#[doc = $doc:literal])+ $name:ident: $of:ty = $definition:expr,)+
@@ -184,7 +185,7 @@ macro_rules! options {
         #[derive(Clone, Debug, Default, serde::Deserialize)]
         pub struct $type {
             $($(#[doc = $doc])+ pub $name: Option<$of>,)+
-            /// The Swiss cross in the middle, as a QR-bill has it. No option says so.
+            /// Draws the Swiss cross of a QR-bill in the middle. No option sets this, only the payload of a bill.
             #[serde(skip)]
             pub has_swiss_cross: bool,
         }
@@ -195,7 +196,7 @@ macro_rules! options {
                 $definition.described(stringify!($name), &[$($doc),+]),
             )+];
 
-            /// The same as JSON Schema.
+            /// All options as a JSON Schema.
             pub fn schema() -> serde_json::Value {
                 crate::definition::schema_of(&[$($about),+], Self::DEFINITIONS)
             }
@@ -216,22 +217,22 @@ macro_rules! names {
         }
 
         impl $type {
-            /// All, in the order of their definition.
+            /// All values, in the order of their definition.
             pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
-            /// Their names.
+            /// The names of all values, in the same order.
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
-            /// Their names and what they are.
+            /// The names with the description of the enum.
             pub(crate) const NAMED: crate::definition::Named = crate::definition::Named {
                 description: &[$($about),+],
                 names: &Self::NAMES,
             };
 
-            /// The one of this name.
+            /// The value with this name, which must be in the usual case.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|it| it.as_str() == name)
             }
 
-            /// Its name.
+            /// The name of the value.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $($type::$value => $name,)+

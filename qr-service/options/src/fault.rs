@@ -1,37 +1,37 @@
-//! What is wrong with options. A list of faults has all at once.
+//! Faults of options. Functions that check options return all faults at once.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What is wrong with a parameter.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
     /// There is no such parameter.
     Unknown,
-    /// It is given more than once.
+    /// The parameter is given more than once.
     Repeated,
-    /// It is required.
+    /// The parameter is required.
     Missing,
-    /// Its value has another type, or is not written as it must be.
+    /// The value has the wrong type or the wrong syntax.
     Malformed,
-    /// Its value is below the minimum or above the maximum.
+    /// The value is below the minimum or above the maximum.
     OutOfRange,
-    /// Its value is none of those allowed.
+    /// The value is not one of the allowed ones.
     NotAllowed,
-    /// It excludes another parameter that is given, or has no effect with it.
+    /// The parameter excludes another one that is given, or has no effect together with it.
     Contradictory,
-    /// The data need more room than the symbol has, or a caption more than its label.
+    /// The data does not fit the symbol, or a caption does not fit its label.
     TooLong,
     /// The picture or label is too small for its modules, or has more pixels than allowed.
     Size,
-    /// Dark and light differ too little to tell them apart, or are exchanged.
+    /// Dark and light differ too little, or dark is lighter than light.
     Contrast,
     /// A decoder could not read the picture.
     Unreadable,
-    /// The logo covers more than a block's error correction can spare.
+    /// The logo covers more codewords of a block than its error correction can spare.
     Correction,
 }
 
@@ -41,9 +41,9 @@ pub enum Code {
 pub struct Fault {
     /// The parameter's name.
     pub parameter: String,
-    /// What is wrong with it.
+    /// The kind of fault.
     pub code: Code,
-    /// The same for people.
+    /// The fault in words, for people.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub detail: Box<str>,
     /// The lowest value or length that works.
@@ -55,14 +55,14 @@ pub struct Fault {
     /// The values that work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
-    /// What would work.
+    /// What to do instead, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub suggestion: Option<Box<str>>,
 }
 
 impl Fault {
-    /// A fault without what would work.
+    /// A fault without limits, allowed values and suggestion.
     pub fn new(parameter: &str, code: Code, detail: impl Into<String>) -> Self {
         Fault {
             parameter: parameter.to_owned(),
@@ -93,7 +93,7 @@ impl Fault {
         self
     }
 
-    /// Adds what would work, in words.
+    /// Adds what to do instead, in words.
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into().into_boxed_str());
         self

@@ -1,14 +1,14 @@
 //! Every option of a QR code and its picture: one definition for the service and for the bindings.
 //!
-//! [`draw_query`] and [`draw_json`] are all that a binding needs. `qr-service` takes the steps one by one, since
-//! it decodes logos and checks what it sends:
+//! [`draw_query`] and [`draw_json`] are all that a binding needs. `qr-service` calls the steps one by one, because
+//! it also decodes logos and checks that its pictures can be read:
 //!
 //! 1. [`parameters`] reads a query or a JSON object and lists every fault at once, by the schema of
 //!    [`options::Options`].
-//! 2. [`plan`] turns options into what they mean, and finds contradictions.
+//! 2. [`plan`] fills in defaults and finds contradictions.
 //! 3. [`symbol`] encodes, [`picture`] draws.
 //!
-//! No I/O, no logging, no `unsafe`; pictures in other formats than our own are not decoded here.
+//! No I/O, no logging, no `unsafe`, and no decoding of pictures.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -36,7 +36,7 @@ use parameters::{Schema, read_json, read_pairs, read_query};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(&Options::schema()));
 
-/// A picture.
+/// A drawn picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// The file.
@@ -45,22 +45,22 @@ pub struct Drawn {
     pub format: Format,
 }
 
-/// Draws what a query asks for, as `GET /v1/qr` does: `text=hello&format=svg`, percent-encoded.
+/// Draws the picture that a percent-encoded query describes, such as `text=hello&format=svg`, like `GET /v1/qr`.
 ///
-/// It does not check that a decoder can read the picture, and decodes no logo.
+/// Unlike the service it decodes no logo and does not check that a decoder can read the picture.
 ///
 /// # Errors
-/// Every fault of the options, or why there is no such picture.
+/// Every fault of the options, or the reason why the picture cannot be made.
 pub fn draw_query(query: &str) -> Result<Drawn, Vec<Fault>> {
     let mut faults = Vec::new();
     let values = read_query(query, &[&SCHEMA], &mut faults);
     draw_values(&values, faults)
 }
 
-/// Draws what a JSON object asks for, as `POST /v1/qr` does; else as [`draw_query`].
+/// Draws the picture that a JSON object describes, like `POST /v1/qr`; see [`draw_query`].
 ///
 /// # Errors
-/// Every fault of the options, or why there is no such picture.
+/// Every fault of the options, or the reason why the picture cannot be made.
 pub fn draw_json(object: &str) -> Result<Drawn, Vec<Fault>> {
     let mut faults = Vec::new();
     match read_json(object.as_bytes(), &[&SCHEMA], &mut faults) {
@@ -69,20 +69,20 @@ pub fn draw_json(object: &str) -> Result<Drawn, Vec<Fault>> {
     }
 }
 
-/// Checks one value as a query has it.
+/// Checks one value, given as the decoded text of a query.
 ///
 /// # Errors
-/// What is wrong with it, or that there is no option of this name.
+/// The fault of the value, or [`Code::Unknown`] if there is no option of this name.
 pub fn check_value(name: &str, value: &str) -> Result<(), Fault> {
     read_values(vec![(name.to_owned(), value.to_owned())])
         .map(|_| ())
         .map_err(|mut it| it.remove(0))
 }
 
-/// Reads options from names and values as a query has them, decoded, without looking for contradictions.
+/// Reads options from decoded names and values of a query. Does not look for contradictions.
 ///
 /// # Errors
-/// Every fault.
+/// Every fault of a name or a value.
 pub fn read_values(pairs: Vec<(String, String)>) -> Result<Options, Vec<Fault>> {
     let mut faults = Vec::new();
     let values = read_pairs(pairs, &[&SCHEMA], &mut faults);

@@ -1,5 +1,5 @@
 //! The options of a symbol and its picture: the one definition that the query, JSON, OpenAPI and all bindings
-//! share. `plan.rs` has what they mean.
+//! share. `plan.rs` interprets them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,17 +13,17 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::definition::{any_text, boolean, integer, names, number, one_of, options, text};
 
-/// The most pixels a side: 16.8 million in a square picture.
+/// The most pixels a side, or 16.8 million in a square picture.
 pub const MAX_SIZE_PX: u32 = 4096;
 /// The widest page of a PDF or EPS, in millimetres.
 pub const MAX_MM: f64 = 1000.0;
 
-/// A colour. The last alternative also has numbers above 255, which are refused.
+/// The pattern of a colour. It also matches decimals above 255, which [`Color`] refuses.
 const COLOUR: &str =
     "^(#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[0-9]+-[0-9]+-[0-9]+|transparent)$";
 
 options! {
-    /// What to encode, and how to draw it. `text` or `data` is required, all else has a default.
+    /// What to encode, and how to draw it. `text` or `data` is required; all other options have a default.
     Options {
         /// The text to encode, as UTF-8.
         text: String = text(1, 7089).example("https://example.com/"),
@@ -32,79 +32,81 @@ options! {
 
         /// The kind of symbol.
         kind: Kind = one_of(Kind::NAMED).default("qr"),
-        /// Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H.
+        /// Error correction level. The default is M. Micro QR has L, M and Q, and uses any of them by default; rMQR has
+        /// M and H.
         level: LevelName = one_of(LevelName::NAMED),
-        /// Raises the level as far as the version has room. Only for `qr`.
+        /// Raises the level as far as the version has room for it. Only for `qr`.
         boost: bool = boolean(),
         /// The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
         version_min: u8 = integer(1, 40),
         /// The largest version allowed.
         version_max: u8 = integer(1, 40),
-        /// Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is what takes least area.
+        /// Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is the size with the smallest area.
         rmqr_height: u8 = integer(7, 17),
         /// Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139.
         rmqr_width: u8 = integer(27, 139),
         /// Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
         mask: u8 = integer(0, 7),
-        /// Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
+        /// Mode of the data. `auto` mixes modes to take the fewest bits; `auto-kanji` uses Kanji mode as well.
         mode: Mode = one_of(Mode::NAMED).default("auto"),
-        /// Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
-        /// Old readers print the header.
+        /// ECI assignment number that declares the encoding of the data: 26 is UTF-8, 20 is Shift JIS, which Kanji mode
+        /// uses. Old readers print this header as text.
         eci: u32 = integer(0, 999_999),
-        /// The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
+        /// Declares the data as GS1 element strings, with the character 0x1D as separator. Only for `qr`.
         gs1: bool = boolean(),
-        /// Splits data that are too long for one symbol of `version_max` over up to 16 (structured append),
-        /// and draws this one of them, counted from 1. Only for `qr`.
+        /// Splits data that is too long for one symbol of `version_max` into up to 16 symbols (structured append),
+        /// and draws the symbol with this number, counted from 1. Only for `qr`.
         part: u8 = integer(1, 16),
 
-        /// The format. The path's extension or `Accept` chooses it too; the default is `png`.
+        /// The format. In the service, the path's extension or `Accept` can choose it too. The default is `png`.
         format: Format = one_of(Format::NAMED),
         /// Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
         margin: u32 = integer(0, 100),
-        /// Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred.
+        /// Width in pixels, for `png` and `svg`. In a PNG all modules have the same whole number of pixels, and the
+        /// symbol is centred.
         size: u32 = integer(1, 4096),
-        /// Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
-        /// size by default and fills the room it gets.
+        /// Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
+        /// size by default: it fills the space that the page gives it.
         scale: u32 = integer(1, 195),
-        /// How a `png` is compressed: `smallest` is Zopfli's, up to a width of 570 pixels, and takes up to 0.3 s. Not with
-        /// shapes or a logo.
+        /// Compression of a `png`. `smallest` uses Zopfli up to a width of about 570 pixels, which takes up to 0.3 s;
+        /// it excludes shapes, a logo and a caption.
         compression: Compression = one_of(Compression::NAMED).default("fast"),
         /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
         width_mm: f64 = number(1.0, 1000.0).default("40"),
-        /// Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-        /// opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
-        /// default there is black ink alone.
+        /// Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
+        /// without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,
+        /// such as `cmyk(100,70,0,30)`; there the default is black ink alone.
         dark: Ink = any_text().default("000").example("#036").pattern(COLOUR),
-        /// Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
-        /// the paper by default.
+        /// Colour of the light modules and the quiet zone. `transparent` or `0000` draws no background, which is the
+        /// default for `pdf` and `eps`.
         light: Ink = any_text().default("fff").example("ffffff00").pattern(COLOUR),
         /// Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
         shape: Shape = one_of(Shape::NAMED).default("square"),
         /// Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
         finder_shape: FinderShape = one_of(FinderShape::NAMED).default("square"),
-        /// Logo in the middle, but for `txt` and `json`: a PNG, JPEG or WebP of up to 256 kB and 4 million pixels, as
-        /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
-        /// default, and the version rises until each block of error correction can spare what the logo covers.
-        /// Only for `qr`.
+        /// Logo in the middle, for `png`, `svg`, `pdf` and `eps`: a PNG, JPEG or WebP of up to 256 kB and 4 million
+        /// pixels, as a `data:` URI in Base64, or as a file in a form. URLs are not fetched. With a logo, the default
+        /// level is H, and the version rises until each block of error correction can spare the codewords that the logo
+        /// covers. Only for `qr`.
         logo: Logo = text(1, 350_000).pattern("^[Dd][Aa][Tt][Aa]:[^,]*;base64,[A-Za-z0-9+/_-]*={0,2}$"),
         /// Width of the logo's field as a share of the symbol's.
         logo_size: f64 = number(0.05, 0.5).default("0.2"),
-        /// The characters of `txt`.
+        /// The characters of `txt`: half blocks, or ASCII.
         style: Style = one_of(Style::NAMED).default("blocks"),
-        /// The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
+        /// The modules to draw as characters in `txt`: `light` for a dark terminal, `dark` for paper.
         ink: InkedModules = one_of(InkedModules::NAMED).default("light"),
         /// Title for screen readers, for `svg`.
         title: String = text(1, 500),
-        /// A line below the symbol, for `svg`, `pdf` and `eps`, and for a `png` of the service. A long one has smaller
-        /// letters. `pdf` and `eps` have the characters of Windows-1252, those of western Europe; a `png` also Greek
-        /// and Cyrillic.
+        /// A line of text below the symbol, for `svg`, `pdf` and `eps`, and in the service also for `png`. A long line
+        /// gets smaller letters. `pdf` and `eps` can show the characters of Windows-1252 (western Europe), a `png` also
+        /// Greek and Cyrillic.
         caption: String = text(1, 200),
-        /// File name, which makes a browser download the picture.
+        /// File name. With it, browsers download the picture instead of showing it.
         filename: String = text(1, 200).pattern(r#"^[^/\\"\u0000-\u001F\u007F-\u009F]+$"#),
     }
 }
 
-/// What paths refer to; who makes the document puts [`Options::schema`] in its place.
+/// A placeholder that the paths refer to; the service replaces it by [`Options::schema`] in its document.
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for Options {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
@@ -130,7 +132,7 @@ names! {
 }
 
 impl Kind {
-    /// The quiet zone that the standard asks for, in modules.
+    /// The quiet zone that the standard requires, in modules.
     pub fn quiet_zone(self) -> u32 {
         if self == Kind::Qr { 4 } else { 2 }
     }
@@ -162,10 +164,10 @@ impl From<LevelName> for qr_core::Level {
 }
 
 names! {
-    /// How characters become bits.
+    /// How characters are encoded as bits.
     #[derive(Default)]
     Mode {
-        /// The fewest bits.
+        /// Numeric, alphanumeric and byte mode, mixed to take the fewest bits.
         #[default]
         Auto = "auto",
         /// Digits.
@@ -176,7 +178,7 @@ names! {
         Byte = "byte",
         /// Characters of JIS X 0208.
         Kanji = "kanji",
-        /// The fewest bits, with Kanji mode.
+        /// Like `auto`, with Kanji mode as well.
         AutoKanji = "auto-kanji",
     }
 }
@@ -191,7 +193,7 @@ impl From<Mode> for qr_core::Modes {
             Mode::Kanji => qr_core::Modes::Kanji,
             #[cfg(feature = "kanji")]
             Mode::AutoKanji => qr_core::Modes::AutomaticWithKanji,
-            // No plan has a mode that this build lacks.
+            // Without the feature `kanji`, `plan` refuses the other modes.
             _ => qr_core::Modes::Automatic,
         }
     }
@@ -210,18 +212,18 @@ names! {
         Eps = "eps",
         /// Characters.
         Txt = "txt",
-        /// The symbol's modules and what describes it.
+        /// The symbol's modules, version, level and mask.
         Json = "json",
     }
 }
 
 impl Format {
-    /// The format whose files end so.
+    /// The format with this file extension, without the dot and in either case.
     pub fn of_extension(extension: &str) -> Option<Self> {
         Format::ALL.into_iter().find(|format| format.as_str().eq_ignore_ascii_case(extension))
     }
 
-    /// Its media type, as `Content-Type` has it.
+    /// Its media type, for the header `Content-Type`.
     pub fn content_type(self) -> &'static str {
         match self {
             Format::Png => "image/png",
@@ -238,10 +240,10 @@ names! {
     /// How a PNG is compressed.
     #[derive(Default)]
     Compression {
-        /// In microseconds.
+        /// Takes microseconds.
         #[default]
         Fast = "fast",
-        /// By Zopfli, where that takes a fraction of a second.
+        /// Uses Zopfli, for pictures where that takes only a fraction of a second.
         Smallest = "smallest",
     }
 }
@@ -269,7 +271,7 @@ names! {
         Square = "square",
         /// Squares with round corners.
         Rounded = "rounded",
-        /// A circle within a ring, which is as round as decoders can find it.
+        /// A circle within a ring that is as round as decoders can still find.
         Circle = "circle",
     }
 }
@@ -278,16 +280,16 @@ names! {
     /// How `txt` is drawn.
     #[derive(Default)]
     Style {
-        /// Half blocks, two modules a character.
+        /// Half blocks, two modules per character.
         #[default]
         Blocks = "blocks",
-        /// `##` and two spaces.
+        /// `##` or two spaces per module.
         Ascii = "ascii",
     }
 }
 
 names! {
-    /// The modules that characters draw.
+    /// The modules that are drawn as characters.
     #[derive(Default)]
     InkedModules {
         /// The light modules.
@@ -301,9 +303,9 @@ names! {
 /// A colour as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ink(
-    /// The colour; of inks the one that a screen shows.
+    /// The colour; for inks, the colour that a screen shows.
     pub Color,
-    /// Cyan, magenta, yellow and black, in per cent.
+    /// Cyan, magenta, yellow and black, in per cent; `None` if the colour was not given as inks.
     pub Option<[u8; 4]>,
 );
 
@@ -313,7 +315,7 @@ impl From<Color> for Ink {
     }
 }
 
-/// Reads a colour as a screen has it.
+/// Reads a colour of a screen, not inks.
 impl FromStr for Ink {
     type Err = Error;
 
@@ -339,14 +341,14 @@ impl<'de> Deserialize<'de> for Ink {
     }
 }
 
-/// Bytes as typed, in Base64.
+/// Bytes that were given in Base64.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bytes(
     /// The bytes.
     pub Vec<u8>,
 );
 
-/// Without the content, which belongs in no log.
+/// Leaves out the content, so that it gets into no log.
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.0.len())
@@ -365,19 +367,19 @@ impl<'de> Deserialize<'de> for Bytes {
 fn decode_base64<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
     let alphabet =
         if text.contains(['-', '_']) { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
-    // The crate's error shows a byte of the data.
+    // The crate's own error would show a byte of the data.
     let bytes = GeneralPurpose::new(alphabet, LENIENT).decode(text);
     bytes.map_err(|_| E::custom("it is not Base64 by RFC 4648"))
 }
 
-/// The file of a picture as typed: a `data:` URI (RFC 2397) in Base64. Its media type does not matter.
+/// The file of a picture, given as a `data:` URI (RFC 2397) in Base64. The URI's media type is ignored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Logo(
-    /// The file, as it is.
+    /// The file, not decoded.
     pub Arc<[u8]>,
 );
 
-/// Without the content, which belongs in no log.
+/// Leaves out the content, so that it gets into no log.
 impl fmt::Debug for Logo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.0.len())
@@ -385,7 +387,7 @@ impl fmt::Debug for Logo {
 }
 
 impl Logo {
-    /// The URI that stands for the bytes of a file.
+    /// The `data:` URI of a file.
     pub fn uri_of(file: &[u8]) -> String {
         format!("data:;base64,{}", base64::engine::general_purpose::STANDARD.encode(file))
     }
@@ -394,7 +396,7 @@ impl Logo {
 impl<'de> Deserialize<'de> for Logo {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         const USE: &str =
-            "use data:image/png;base64, and the file in Base64; no address is fetched";
+            "use data:image/png;base64, followed by the file in Base64; URLs are not fetched";
         let text = String::deserialize(deserializer)?;
         let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
         match text.split_once(',') {

@@ -1,4 +1,4 @@
-//! A symbol as a picture in each format.
+//! Draws a symbol in each format.
 
 #[cfg(any(feature = "eps", feature = "pdf"))]
 use qr_core::Print;
@@ -19,7 +19,7 @@ use crate::options::{InkedModules, MAX_SIZE_PX, Style};
 use crate::plan::{Fit, PicturePlan, Plan};
 use crate::symbol::Encoded;
 
-/// A symbol as `json`.
+/// A symbol in the format `json`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SymbolData {
@@ -32,22 +32,22 @@ pub struct SymbolData {
     level: Option<String>,
     /// `null` for rMQR, which has only one.
     mask: Option<u8>,
-    /// Number of symbols that the data take.
+    /// Number of symbols that the data takes.
     parts: usize,
     /// Modules in a row.
     width: usize,
     /// Number of rows.
     height: usize,
-    /// Quiet zone that the standard asks for, in modules.
+    /// Quiet zone that the standard requires, in modules.
     quiet_zone: u32,
-    /// The rows from the top, a character for each module: 1 is dark.
+    /// The rows from the top, one character per module: `1` is dark, `0` is light.
     rows: Vec<String>,
 }
 
 /// Draws the picture of a plan, with shapes and a logo if `art` has them.
 ///
 /// # Errors
-/// If the symbol needs more pixels than were asked for, or more than allowed.
+/// If the symbol needs more pixels than were asked for, or the picture would have more than are allowed.
 pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result<Vec<u8>, Fault> {
     let modules = encoded.symbol.modules();
     let margin_modules = plan.margin;
@@ -101,7 +101,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
             };
             text.into_bytes()
         }
-        // No plan asks for a format that this build lacks.
+        // `plan` refuses a format that this build lacks.
         #[cfg(not(all(feature = "eps", feature = "pdf")))]
         PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => Vec::new(),
         // Strings and numbers always serialise.
@@ -112,7 +112,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
 /// Width of a picture whose symbol and margin are `modules` wide.
 ///
 /// # Errors
-/// If that is more than it may have, or less than a pixel for each.
+/// If the width is above [`MAX_SIZE_PX`], or less than one pixel per module.
 pub fn size_px(fit: Fit, modules: u32) -> Result<u32, Fault> {
     match fit {
         Fit::Size(size) if size < modules => {

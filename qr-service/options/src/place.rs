@@ -1,7 +1,8 @@
-//! Room for a logo: a square in the middle, as large as error correction can spare.
+//! Room for a logo: a square in the middle whose codewords error correction can spare.
 //!
-//! A covered codeword may be wrong, so each block may lose half of what it repairs and keeps the other
-//! half for dirt and shadows. Area says nothing: the codewords of one block may lie together.
+//! A covered codeword may be wrong. A logo may use up half of the codewords that a block can correct; the other
+//! half stays for dirt and shadows. The covered area alone tells nothing, because the codewords of one block may
+//! lie together.
 
 use qr_core::{BlockDamage, Symbol};
 
@@ -9,7 +10,7 @@ use crate::fault::{Code, Fault};
 
 /// Rows and columns at the edge that hold finders, timing patterns and format information.
 const EDGE: usize = 9;
-/// The narrowest field of a logo: one module of light on each side of one of logo.
+/// The narrowest field of a logo, in modules: one for the logo and a light one on each side.
 const LEAST: usize = 3;
 
 /// A square in the middle of a symbol.
@@ -17,29 +18,30 @@ const LEAST: usize = 3;
 pub struct LogoField {
     /// Its first column and row.
     pub start: usize,
-    /// Its modules a side.
+    /// Its side in modules.
     pub side: usize,
-    /// The share of its correction that the block with the least still has, if all that the logo touches
-    /// is wrong.
+    /// The share of its error correction that the worst block has left if all codewords that the logo touches
+    /// are wrong.
     pub unused: f64,
-    /// Width of the square in its middle that the picture fills, in modules.
+    /// Width of the logo's picture in the middle of the field, in modules.
     pub picture: f64,
 }
 
 impl LogoField {
-    /// Whether the column or row is one of its own.
+    /// Whether the field covers this column (or row).
     pub fn has(&self, at: usize) -> bool {
         (self.start..self.start + self.side).contains(&at)
     }
 }
 
-/// Places a logo whose field is about `share` of the symbol's width.
+/// Finds the field of a logo, about `share` of the symbol's width.
 ///
 /// # Errors
-/// Which block cannot spare it, and the largest share that this symbol can.
+/// If a block cannot spare the field's codewords. The fault names the block, and the largest share that fits this
+/// symbol.
 pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault> {
     let size = symbol.size();
-    // Symbols have odd sizes, so the field has too.
+    // Symbols have an odd number of modules per side, so a centred field has too.
     let odd = |modules: usize| modules - usize::from(modules.is_multiple_of(2));
     let side = odd((share * size as f64) as usize).max(LEAST);
     let place = |side: usize| {
@@ -75,12 +77,12 @@ pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault
     let largest = smaller
         .into_iter()
         .find(|side| place(*side).is_some_and(|(start, _, block)| start >= EDGE && fits(&block)));
-    // Rounded up, so that it gives the same number of modules again.
+    // Rounded up, so that this share gives the same number of modules.
     let share = largest.map(|side| (side as f64 / size as f64 * 1000.0).ceil() / 1000.0);
     Err(Fault { maximum: share, ..fault })
 }
 
-/// The field of a QR-bill's cross, which has 7 mm of a symbol of 46 mm whatever it covers; 6 mm of it are black.
+/// The field of a QR-bill's cross. It takes 7 mm of a symbol of 46 mm, whatever it covers; 6 mm of it are black.
 pub(crate) fn swiss_cross_field(symbol: &Symbol) -> LogoField {
     let size = symbol.size();
     let least = (size as f64 * 7.0 / 46.0).ceil() as usize;
@@ -91,7 +93,7 @@ pub(crate) fn swiss_cross_field(symbol: &Symbol) -> LogoField {
     LogoField { start, side, unused: 1.0 - worst.min(1.0), picture: size as f64 * 6.0 / 46.0 }
 }
 
-/// The share of a block's correction that is spent if all codewords touched are wrong.
+/// The share of a block's error correction that is used up if all touched codewords are wrong.
 fn cost(block: &BlockDamage) -> f64 {
     block.touched as f64 / block.correctable.max(1) as f64
 }

@@ -1,4 +1,4 @@
-//! What a request means: options with their defaults, in types that only hold what goes together.
+//! Turns options into a plan: all defaults are filled in, and its types allow only combinations that make sense.
 
 mod contradictions;
 
@@ -13,18 +13,18 @@ use crate::options::{
 };
 use contradictions::{contradiction, contradictions_of};
 
-/// Pixels a module of a PNG without a size.
+/// Pixels per module of a PNG without a size.
 const DEFAULT_SCALE: u32 = 8;
 const DEFAULT_MM: f64 = 40.0;
 /// Width of a QR-bill's symbol.
 const BILL_MM: f64 = 46.0;
-/// Width of a logo's field as a share of the symbol's.
+/// Width of a logo's field as a share of the symbol's width.
 const DEFAULT_LOGO: f64 = 0.2;
 
-/// A picture that was asked for. Equal plans give the same bytes.
+/// A picture to make. Equal plans give the same bytes.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Plan {
-    /// What the symbol encodes.
+    /// The content that the symbol encodes.
     pub content: Content,
     /// The symbol to make.
     pub symbol: SymbolPlan,
@@ -41,22 +41,22 @@ pub struct Plan {
 /// Shapes and logo.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Look {
-    /// Of the modules.
+    /// Shape of the modules.
     pub shape: Shape,
-    /// Of the finder patterns.
+    /// Shape of the finder patterns.
     pub finders: FinderShape,
-    /// Of their cores, where that differs. No option sets it, only the URLs of other services.
+    /// Shape of the finder patterns' cores, if it differs. No option sets this, only the URLs of other services.
     pub finder_cores: Option<FinderShape>,
-    /// The colour of the finder patterns, where it is not that of the dark modules; set as the one before.
+    /// Colour of the finder patterns, if it differs from that of the dark modules. No option sets this either.
     pub finder_color: Option<Color>,
     /// The logo in the middle.
     pub logo: Option<LogoPlan>,
-    /// The Swiss cross instead.
+    /// Whether the Swiss cross takes the place of a logo.
     pub has_swiss_cross: bool,
 }
 
 impl Look {
-    /// Whether the picture is of squares alone.
+    /// Whether the picture has only squares in one colour, and neither logo nor cross.
     pub fn is_plain(&self) -> bool {
         self.logo.is_none()
             && self.finder_color.is_none()
@@ -64,7 +64,7 @@ impl Look {
             && !self.has_swiss_cross
     }
 
-    /// Whether anything is no square.
+    /// Whether modules or finder patterns have another shape than squares.
     pub fn has_shapes(&self) -> bool {
         let is_square = |finders: FinderShape| finders == FinderShape::Square;
         self.shape != Shape::Square
@@ -72,7 +72,7 @@ impl Look {
             || !self.finder_cores.is_none_or(is_square)
     }
 
-    /// What the options ask for.
+    /// The look that the options ask for.
     pub(crate) fn of(options: &Options) -> Self {
         Look {
             shape: options.shape.unwrap_or_default(),
@@ -97,14 +97,14 @@ pub struct LogoPlan {
     pub share: WidthShare,
 }
 
-/// Without the content, which belongs in no log.
+/// Leaves out the content, so that it gets into no log.
 impl std::fmt::Debug for LogoPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes", self.file.len())
     }
 }
 
-/// A part of the symbol's width, never NaN.
+/// A share of the symbol's width, never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WidthShare(
     /// From 0 to 1.
@@ -117,7 +117,7 @@ impl std::hash::Hash for WidthShare {
     }
 }
 
-/// What the symbol encodes.
+/// The content that a symbol encodes.
 #[derive(Clone, PartialEq, Hash)]
 pub enum Content {
     /// A text, as UTF-8.
@@ -126,7 +126,7 @@ pub enum Content {
     Bytes(Vec<u8>),
 }
 
-/// Without the content, which belongs in no log.
+/// Leaves out the content, so that it gets into no log.
 impl std::fmt::Debug for Content {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes", self.as_bytes().len())
@@ -142,7 +142,7 @@ impl Content {
         }
     }
 
-    /// The name of the parameter that it came by.
+    /// The name of the parameter that the content came from.
     pub fn parameter(&self) -> &'static str {
         match self {
             Content::Text(_) => "text",
@@ -198,7 +198,7 @@ impl SymbolPlan {
 pub enum PicturePlan {
     /// PNG.
     Png { fit: Fit, colors: Colors, compression: Compression },
-    /// SVG; without a size it fills the room it gets.
+    /// SVG; without a size it fills the space that the page gives it.
     Svg { fit: Option<Fit>, colors: Colors, title: Option<String> },
     /// PDF.
     Pdf { width: Millimetres, inks: Inks },
@@ -206,7 +206,7 @@ pub enum PicturePlan {
     Eps { width: Millimetres, inks: Inks },
     /// Characters.
     Txt { style: Style, ink: InkedModules },
-    /// The symbol's modules and what describes it.
+    /// The symbol's modules, version, level and mask.
     Json,
 }
 
@@ -215,16 +215,16 @@ pub enum PicturePlan {
 pub enum Fit {
     /// Its width.
     Size(u32),
-    /// Pixels a module.
+    /// Pixels per module.
     Scale(u32),
 }
 
 /// The colours of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Hash)]
 pub struct Colors {
-    /// Of the dark modules.
+    /// Colour of the dark modules.
     pub dark: Color,
-    /// Of the light modules and the quiet zone.
+    /// Colour of the light modules and the quiet zone.
     pub light: Color,
 }
 
@@ -233,17 +233,17 @@ impl Colors {
     pub const PLAIN: Colors = Colors { dark: Color::BLACK, light: Color::WHITE };
 }
 
-/// The colours of a picture in print; `None` is black ink alone, and for the light modules the paper.
+/// The colours of a picture in print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
 pub struct Inks {
-    /// Of the dark modules.
+    /// Colour of the dark modules; `None` is black ink alone.
     pub dark: Option<Ink>,
-    /// Of the page.
+    /// Colour of the page; `None` leaves the paper.
     pub light: Option<Ink>,
 }
 
 impl Inks {
-    /// The same as a screen shows them on white paper.
+    /// The same colours as a screen shows them, on white paper.
     pub fn seen(self) -> Colors {
         Colors {
             dark: self.dark.map_or(Color::BLACK, |ink| ink.0),
@@ -277,16 +277,16 @@ impl std::hash::Hash for Millimetres {
 }
 
 impl Plan {
-    /// Checks what concerns several options and fills in defaults. `format` is the route's, by extension
-    /// or `Accept`.
+    /// Fills in defaults and checks options against each other. `format` is the format to draw, whether it comes
+    /// from an option, the path's extension or `Accept`.
     ///
     /// # Errors
-    /// Every contradiction.
+    /// Every contradiction, and a fault if there is no content.
     pub fn new(options: Options, format: Format) -> Result<Plan, Vec<Fault>> {
         let mut faults = contradictions_of(&options, format);
         let symbol = symbol_plan(&options);
         let look = Look::of(&options);
-        // A bill has its own white around a symbol of 46 mm.
+        // A bill has a symbol of 46 mm and brings its own quiet zone.
         let (quiet_zone, default_mm) = match options.has_swiss_cross {
             true => (0, BILL_MM),
             false => (symbol.kind().quiet_zone(), DEFAULT_MM),
@@ -343,10 +343,10 @@ impl Plan {
     }
 }
 
-/// The plan of options, of which `faults` are those found so far.
+/// Makes the plan of options. `faults` are the faults of the options found so far.
 ///
 /// # Errors
-/// All faults, if there is any.
+/// `faults` and those of [`Plan::new`], if there are any.
 pub fn plan_of(
     options: Options,
     format: Format,
@@ -357,7 +357,7 @@ pub fn plan_of(
         Ok(_) => return Err(faults),
         Err(more) => more,
     };
-    // A value that is wrong already is not missing or contradictory as well.
+    // A parameter that already has a fault does not get a second one as missing or contradictory.
     let is_content = |name: &str| matches!(name, "text" | "data");
     let is_new = |fault: &Fault| {
         !faults.iter().any(|it| {

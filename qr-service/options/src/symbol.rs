@@ -1,4 +1,4 @@
-//! The symbol of a plan, and what is wrong if there is none.
+//! Makes the symbol of a plan, or the fault that tells why there is none.
 
 use qr_core::{
     Data, Encoder, Error, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster,
@@ -10,8 +10,8 @@ use crate::options::{Compression, LevelName, Mode};
 use crate::place::{LogoField, find_field, swiss_cross_field};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
 
-/// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a third of the time, and
-/// what repetitions would save is some bytes.
+/// Up to this width, in pixels, [`write_png`] writes plain pictures. It takes a third of the time of
+/// [`write_palette_png`], whose search for repetitions would save only a few bytes.
 const SMALL_PX: u32 = 256;
 
 /// A symbol of any kind.
@@ -67,7 +67,7 @@ impl AnySymbol {
     /// Appends its PNG to `out`, as [`write_palette_png`] or [`write_smallest_png`] does.
     ///
     /// # Errors
-    /// [`Error`] if the symbol does not fit; `out` is then unchanged.
+    /// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.
     pub fn write_png(
         &self,
         raster: &Raster,
@@ -86,19 +86,19 @@ impl AnySymbol {
     }
 }
 
-/// A symbol, and how many its message takes.
+/// A symbol, and the number of symbols that its message takes.
 pub struct Encoded {
     /// The symbol.
     pub symbol: AnySymbol,
-    /// More than 1 with structured append.
+    /// Number of symbols of the message, more than 1 with structured append.
     pub parts: usize,
-    /// Where the logo has room.
+    /// The field of the logo, if there is one.
     pub place: Option<LogoField>,
 }
 
 impl Encoded {
-    /// The share of its correction that the block with the least still has; `None` for Micro QR M1, which
-    /// corrects nothing.
+    /// The share of its error correction that the worst block has left under the logo; `None` for Micro QR M1,
+    /// which corrects nothing.
     pub fn unused_correction(&self) -> Option<f64> {
         self.symbol.level()?;
         Some(self.place.map_or(1.0, |place| place.unused))
@@ -108,7 +108,7 @@ impl Encoded {
 /// Encodes the content of a plan.
 ///
 /// # Errors
-/// Why there is no such symbol.
+/// If the content does not fit, the options have no such symbol, or the logo has no room.
 pub fn encode(plan: &Plan) -> Result<Encoded, Fault> {
     if let SymbolPlan::Qr { part: Some(part), .. } = plan.symbol {
         let symbols = qr_encoder(&plan.symbol).encode_append(data(plan));
@@ -125,7 +125,7 @@ pub fn encode(plan: &Plan) -> Result<Encoded, Fault> {
     }
 }
 
-/// Raises the version until the logo has room. Room does not grow with every version, so all are tried.
+/// Raises the version until the logo has room. Tries every version, because a higher one may have less room.
 fn encode_around(plan: &Plan, first: Box<Symbol>, share: f64) -> Result<Encoded, Fault> {
     let (mut symbol, mut widest) = (first, None);
     loop {
@@ -136,7 +136,7 @@ fn encode_around(plan: &Plan, first: Box<Symbol>, share: f64) -> Result<Encoded,
             }
             Err(fault) => fault,
         };
-        // The room of all versions so far: any of them is taken for a logo that fits it.
+        // The most room of all versions so far, because a smaller logo may use any of them.
         widest = fault.maximum.into_iter().chain(widest).reduce(f64::max);
         fault.maximum = widest;
         let mut raised = plan.symbol.clone();
@@ -153,7 +153,7 @@ fn encode_around(plan: &Plan, first: Box<Symbol>, share: f64) -> Result<Encoded,
     }
 }
 
-/// Adds what makes room for a logo: fewer modules of it, or a level that repairs more, if that does.
+/// Adds a suggestion that makes room for a logo: a smaller logo, or a higher level if that helps.
 fn advise(plan: &Plan, fault: Fault) -> Fault {
     let mut raised = plan.clone();
     let helps = match &mut raised.symbol {
@@ -179,7 +179,7 @@ fn data(plan: &Plan) -> Data<'_> {
     }
 }
 
-/// The encoder of a QR symbol; of other kinds it has no options.
+/// The encoder of a QR symbol; for other kinds an encoder without options.
 fn qr_encoder(symbol: &SymbolPlan) -> Encoder {
     let SymbolPlan::Qr { level, boost, versions, mask, mode, eci, gs1, .. } = *symbol else {
         return Encoder::new(Level::M);
@@ -193,7 +193,7 @@ fn qr_encoder(symbol: &SymbolPlan) -> Encoder {
         .fnc1(gs1.then_some(Fnc1::Gs1))
 }
 
-/// Encodes the content of a plan as one symbol, which need not be the plan's.
+/// Encodes the content of a plan as `symbol`, which need not be the plan's own.
 fn encode_as(plan: &Plan, symbol: &SymbolPlan) -> Result<AnySymbol, Error> {
     let data = data(plan);
     Ok(match *symbol {
@@ -219,20 +219,20 @@ fn encode_as(plan: &Plan, symbol: &SymbolPlan) -> Result<AnySymbol, Error> {
 fn pick(mut symbols: Vec<Symbol>, part: u8) -> Result<Encoded, Fault> {
     let parts = symbols.len();
     if usize::from(part) > parts {
-        let detail = format!("the data take {parts} symbols");
+        let detail = format!("the data takes only {parts} symbols");
         return Err(Fault::new("part", Code::OutOfRange, detail).at_most(parts as u32));
     }
     let symbol = AnySymbol::Qr(Box::new(symbols.swap_remove(usize::from(part) - 1)));
     Ok(Encoded { symbol, parts, place: None })
 }
 
-/// The fault behind an encoder's error, with what would work.
+/// The fault of an encoder's error, with a suggestion.
 fn describe(error: Error, plan: &Plan) -> Fault {
     let content = plan.content.parameter();
     match error {
         Error::TooLong { needed_bits, available_bits, smallest_version } => {
             let detail =
-                format!("it takes {needed_bits} bits, and the symbol has {available_bits}");
+                format!("it takes {needed_bits} bits, but the symbol holds {available_bits}");
             let fault = Fault::new(content, Code::TooLong, detail);
             match room_for(plan, smallest_version) {
                 Some(suggestion) => fault.suggest(suggestion),
@@ -240,7 +240,7 @@ fn describe(error: Error, plan: &Plan) -> Fault {
             }
         }
         Error::NoSuchSymbol { .. } => {
-            let detail = "no version allowed has this level: M2 and M3 have L and M, M4 also Q";
+            let detail = "no allowed version has this level: M2 and M3 have L and M, M4 also Q";
             Fault::new("level", Code::NotAllowed, detail)
                 .suggest("use level L, or raise version_max")
         }
@@ -267,7 +267,7 @@ fn describe(error: Error, plan: &Plan) -> Fault {
     }
 }
 
-/// What has room for a message that is too long.
+/// Suggests how to make room for a message that is too long.
 fn room_for(plan: &Plan, smallest_version: Option<u8>) -> Option<String> {
     if let (Some(version), SymbolPlan::Qr { .. } | SymbolPlan::Micro { .. }) =
         (smallest_version, &plan.symbol)
@@ -280,7 +280,7 @@ fn room_for(plan: &Plan, smallest_version: Option<u8>) -> Option<String> {
     let SymbolPlan::Qr { level: asked, .. } = plan.symbol else {
         return Some("use kind qr".to_owned());
     };
-    // No version has room at this level; the highest may at a lower one.
+    // No version has room at this level, but the highest version may have it at a lower level.
     let fits = |lower: &LevelName| {
         let mut symbol = plan.symbol.clone();
         if let SymbolPlan::Qr { level, versions, .. } = &mut symbol {

@@ -1,4 +1,4 @@
-//! Files that the bindings share are what the definition of the options makes of them.
+//! Checks that the files of the bindings that are generated from the definition of the options are up to date.
 //! `make generate` writes them, by `GENERATE=1`.
 
 #![cfg(all(feature = "eps", feature = "kanji", feature = "pdf", feature = "shapes"))]
@@ -15,10 +15,10 @@ use qr_options::{Definition, Drawn, draw_json, draw_query};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Only for those who decode logos, or answer browsers.
+/// Options that only the service has, because it decodes logos and answers browsers.
 const OF_THE_SERVICE: [&str; 3] = ["filename", "logo", "logo_size"];
 
-/// Writes the file if that is asked for, then compares.
+/// Writes the file if `GENERATE` is set, then compares it.
 fn is_up_to_date(path: &str, made: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if env::var_os("GENERATE").is_some() {
@@ -56,7 +56,7 @@ fn query_of(options: &Value) -> String {
     query
 }
 
-/// All bindings draw these cases in their tests, and the service does.
+/// The tests of the service and of all bindings draw these cases as well.
 #[test]
 fn cases_have_the_same_results_as_json_and_as_a_query() {
     let cases = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("cases.json")).unwrap();
@@ -81,7 +81,8 @@ fn definitions() -> Vec<(&'static Definition, Value)> {
     all.map(|it| (it, properties[it.name].clone())).collect()
 }
 
-/// The type in another language: of numbers, whole numbers, truth values, texts, and a list of names.
+/// The type of an option in another language. `types` are those for numbers, integers, booleans and texts; `names`
+/// makes the type of an option with named values.
 fn type_in(
     definition: &Definition,
     schema: &Value,
@@ -115,11 +116,11 @@ fn types_of_typescript_are_up_to_date() {
         writeln!(made, "  {}?: {of} | null;", definition.name).unwrap();
     }
     made.push_str(
-        "}\n\n/** What is wrong with an option, and what would work. */\n\
+        "}\n\n/** The fault of an option, and the values that would work. */\n\
          export interface QrFault {\n  \
-         /** Its name. */\n  parameter: string;\n  \
-         /** For programs, such as `out-of-range`. */\n  code: string;\n  \
-         /** For people. */\n  detail: string;\n  \
+         /** Name of the option. */\n  parameter: string;\n  \
+         /** Kind of fault for programs, such as `out-of-range`. */\n  code: string;\n  \
+         /** The fault in words, for people. */\n  detail: string;\n  \
          minimum?: number;\n  maximum?: number;\n  allowed?: string[];\n  suggestion?: string;\n}\n",
     );
     is_up_to_date("../bindings/node/options.d.ts", &made);
@@ -131,9 +132,9 @@ fn types_of_python_are_up_to_date() {
         "# Made from the definition of the options: qr-service/options/tests/files.rs.\n\n\
          from os import PathLike\nfrom typing import Any, Literal\n\n\
          class QrError(ValueError):\n    \
-         \"\"\"Options that are wrong, or ask for a picture that there is none of.\"\"\"\n\n    \
+         \"\"\"The options are wrong, or the picture that they describe cannot be made.\"\"\"\n\n    \
          faults: list[dict[str, Any]]\n    \
-         \"\"\"Each has parameter, code, detail, and of minimum, maximum, allowed and suggestion what would work.\"\"\"\n\n\
+         \"\"\"Each has parameter, code and detail, and may have minimum, maximum, allowed and suggestion.\"\"\"\n\n\
          def draw(\n    text: str | bytes,\n    /,\n    *,\n",
     );
     let of_call = |it: &&(&Definition, Value)| !matches!(it.0.name, "text" | "data");
@@ -147,17 +148,17 @@ fn types_of_python_are_up_to_date() {
         writeln!(made, "    {}: {of} | None = None,", definition.name).unwrap();
     }
     made.push_str(
-        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\n\n",
+        ") -> bytes:\n    \"\"\"Draws a QR code, with the same bytes as qr-service for the same options.\n\n",
     );
     made.push_str(&about);
     made.push_str(
         "    \"\"\"\n\n\
          def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:\n    \
-         \"\"\"Draws into a file, with the options of draw. Its extension is the format, unless that is given.\"\"\"\n\n\
+         \"\"\"Draws into a file, with the options of draw. The default format is the file's extension.\"\"\"\n\n\
          def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:\n    \
-         \"\"\"The modules row by row, without quiet zone: True is dark. Takes draw's options of the symbol.\"\"\"\n\n\
+         \"\"\"The modules row by row, without quiet zone: True is dark. Takes draw's options for the symbol.\"\"\"\n\n\
          def make_sequence(text: str | bytes, /, **options: Any) -> list[bytes]:\n    \
-         \"\"\"Draws a text over as many codes of version_max as it takes, at most 16, linked by structured append.\"\"\"\n",
+         \"\"\"Splits a text into as few codes of up to version_max as hold it, at most 16 (structured append).\"\"\"\n",
     );
     is_up_to_date("../bindings/python/qr_fast.pyi", &made);
 }

@@ -1,4 +1,4 @@
-//! A query that is right is read as one that may be wrong.
+//! Tests that the fast reader for queries without faults gives the same options as the general reader.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use qr_options::parameters::{Schema, read_query};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(&Options::schema()));
 
-/// The options, unless there is a fault.
+/// Reads the options with the general reader; `None` if there is a fault.
 fn by_values(query: &str) -> Option<String> {
     let mut faults = Vec::new();
     let values = read_query(query, &[&SCHEMA], &mut faults);
@@ -22,7 +22,7 @@ fn right(query: &str) -> Option<String> {
     SCHEMA.read_right(query).map(|options: Options| format!("{options:?}"))
 }
 
-/// Names of options, and some that are none.
+/// Generates names of options, and a few that are not.
 fn name() -> impl Strategy<Value = String> {
     let names: Vec<_> = Options::DEFINITIONS.iter().map(|it| it.name.to_owned()).collect();
     prop_oneof![

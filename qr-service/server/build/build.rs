@@ -1,4 +1,4 @@
-//! What the feature `api` puts into the program.
+//! Embeds the files that the feature `api` needs in the program.
 
 #[cfg(feature = "api")]
 mod viewer;

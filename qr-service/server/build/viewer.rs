@@ -1,5 +1,5 @@
-//! Puts the viewer of `/v1/docs` into the program, compressed, if its npm package is installed in `page/`. Without
-//! it the page leads to `/v1/openapi.json` instead.
+//! Embeds the viewer of `/v1/docs` in the program, compressed, if its npm package is installed in `api/page/`. Without
+//! it the page links to `/v1/openapi.json` instead.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,7 +8,8 @@ use std::{env, fs, io};
 use flate2::Compression;
 use flate2::read::GzEncoder;
 
-/// Each file of the program, and those of the package that it is made of; the last are what its licences ask for.
+/// Each embedded file, and the files of the package that it is made of. The last one has the notices that the licences
+/// require.
 const FILES: [(&str, &[&str]); 3] = [
     ("bundle.js", &["swagger-ui-bundle.js"]),
     ("style.css", &["swagger-ui.css"]),
@@ -16,7 +17,7 @@ const FILES: [(&str, &[&str]); 3] = [
 ];
 
 pub(crate) fn pack() -> io::Result<()> {
-    // The folder, since a path that is not there would run this each time.
+    // The folder, because a path that does not exist would run this script in every build.
     println!("cargo::rerun-if-changed=../api/page");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     for (name, sources) in FILES {

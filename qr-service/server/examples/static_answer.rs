@@ -1,5 +1,5 @@
-//! The server part of the services here with an answer that is always the same: what a request costs besides its
-//! picture, for the ladder's floors. Arguments: the address, and the number of threads.
+//! A server on `service-kit` that always gives the same answer. It shows the cost of a request without drawing a
+//! picture, which the floors of the ladder in loadtest/ need. Arguments: the address, and the number of threads.
 
 use std::net::SocketAddr;
 

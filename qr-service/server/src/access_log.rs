@@ -68,7 +68,7 @@ impl Access<'_> {
     }
 }
 
-/// The trace id of a valid traceparent header (W3C Trace Context section 3.2).
+/// The trace id of a traceparent header (W3C Trace Context section 3.2); `None` if the header is invalid.
 pub(crate) fn trace_id(header: &HeaderValue) -> Option<&str> {
     let header = header.to_str().ok()?;
     let mut parts = header.split('-');

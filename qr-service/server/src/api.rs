@@ -4,28 +4,28 @@ use crate::v1::{Service, Settings};
 use clap::{Args, value_parser};
 use http::HeaderValue;
 
-/// Workers beyond which more processors are left to `/qrcode`.
+/// The most workers by default; further processors are left to `/qrcode`.
 const MOST_WORKERS: usize = 4;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ApiArguments {
-    /// Threads for what takes /v1/ longer than a plain picture; 0 means one for each processor, at most 4
+    /// Threads for slow work of /v1/, such as shapes and decoding; 0 means one for each processor, at most 4
     #[arg(long, env = "QR_API_WORKERS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=64))]
     api_workers: u16,
 
-    /// Requests of /v1/ that wait for these threads; a further one is answered 503
+    /// Most requests of /v1/ that wait for these threads; further ones are answered 503
     #[arg(long, env = "QR_API_QUEUE", default_value_t = 64, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
     api_queue: u16,
 
-    /// Pages that may read answers of /v1/: * for all, one origin such as https://example.com, or none
+    /// Web pages that may read answers of /v1/ (CORS): * for all, one origin such as https://example.com, or none
     #[arg(long, env = "QR_CORS_ORIGIN", default_value = "*", value_name = "ORIGIN", value_parser = origin)]
     cors_origin: CorsOrigin,
 
-    /// Services whose paths are answered as they do: goqr, quickchart, google, with commas, or none
+    /// Other services whose URLs are answered in their way: goqr, quickchart, google, with commas between them, or none
     #[arg(long, env = "QR_COMPAT", default_value = "none", value_name = "NAMES", value_parser = services)]
     compat: Services,
 
-    /// Host name whose every path is a text to show, as qrcode.show has it, or none
+    /// Host name on which every path is a text to encode, as on qrcode.show, or none
     #[arg(long, env = "QR_SHOW_HOST", default_value = "none", value_name = "NAME", value_parser = host)]
     show_host: Host,
 }

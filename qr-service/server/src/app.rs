@@ -15,8 +15,8 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// It is never dropped. A counted reference would have every request write to the count, and two cores to
-    /// the same cache line.
+    /// Makes the state, which is never dropped. With a counted reference, every request would write to the count, and
+    /// all cores to the same cache line.
     pub(crate) fn new(
         engine: Engine,
         access_log: AccessLog,

@@ -1,6 +1,6 @@
-//! Configuration: [`Arguments`] as typed, and after checking [`Config`].
+//! Configuration: [`Arguments`] are the values as typed, [`Config`] the checked ones.
 //!
-//! A bad value ends the program before it binds a port, with one line that names the flag, the
+//! An invalid value makes the program exit before it binds a port. One line names the flag, the
 //! variable, the value and the mistake (`service_kit::arguments`).
 
 use std::net::SocketAddr;
@@ -14,8 +14,8 @@ use service_kit::{ListenAddr, Serving, connections_up_to};
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
 
-/// More than a proxy needs, and than one client with slow connections fills soon; fewer if the limit of open files is
-/// lower.
+/// The default limit of connections: more than a proxy needs, and too many for one client with slow connections to fill
+/// quickly. It is lower if the limit of open files is lower.
 fn connections() -> NonZeroU32 {
     NonZeroU32::new(connections_up_to(8192)).unwrap_or(NonZeroU32::MIN)
 }
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     )]
     addr: Vec<ListenAddr>,
 
-    /// Address of health and metrics; must not be reachable from outside
+    /// Address of health and metrics, which must not be reachable from outside
     #[arg(long, env = "QR_ADMIN_ADDR", default_value = "127.0.0.1:42070", value_name = "IP:PORT")]
     admin_addr: SocketAddr,
 
@@ -49,24 +49,24 @@ pub(crate) struct Arguments {
     #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=1024))]
     worker_threads: u16,
 
-    /// Most connections at once; for a further one, those end that have waited longest for a request
+    /// Most connections at once; further ones replace those that have waited longest for a request
     #[arg(long, env = "QR_MAX_CONNECTIONS", default_value_t = connections(), value_name = "COUNT")]
     max_connections: NonZeroU32,
 
-    /// Longest time in which a client may take nothing of its answer
+    /// Longest time in which a client may read nothing of its answer
     #[arg(long, env = "QR_WRITE_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     write_timeout: Duration,
 
-    /// Longest time until a request's head is there, from when the client connected or got its last answer; must
-    /// exceed that of the proxy in front (30 s here), or the proxy sends requests on connections that are being closed
+    /// Longest time to wait for a request's head after the client connected or got its last answer; must exceed the
+    /// idle timeout of the proxy in front (30 s here), or the proxy sends requests on connections that are being closed
     #[arg(long, env = "QR_IDLE_TIMEOUT", default_value = "75s", value_name = "TIME", value_parser = timeout)]
     idle_timeout: Duration,
 
-    /// How long to accept requests after a signal, until clients are sent elsewhere
+    /// How long to accept requests after a signal to stop, so that load balancers can send clients elsewhere
     #[arg(long, env = "QR_SHUTDOWN_DELAY", default_value = "0s", value_name = "TIME", value_parser = time)]
     shutdown_delay: Duration,
 
-    /// Time that requests in flight have to end after that
+    /// Longest time for requests in flight to end after the shutdown delay
     #[arg(long, env = "QR_DRAIN_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = time)]
     drain_timeout: Duration,
 
@@ -105,14 +105,17 @@ pub(crate) struct Config {
 }
 
 impl Arguments {
-    /// Checks what concerns several values, and computes the number of threads.
+    /// Checks values against each other, and computes the number of threads.
+    ///
+    /// # Errors
+    /// One line that names the flag, the variable, the value and the mistake.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("QR_", &self.addr, self.admin_addr)?;
         let connections = self.max_connections.get();
         let most = connections_up_to(connections);
         if most < connections {
             let setting = "--max-connections <COUNT> (QR_MAX_CONNECTIONS)";
-            let reason = format!("open files allow {most} at most (ulimit -Hn)");
+            let reason = format!("the limit of open files allows {most} at most (ulimit -Hn)");
             return Err(format!("{setting}: invalid value \"{connections}\": {reason}"));
         }
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -30,11 +30,11 @@ impl Engine {
         }
     }
 
-    /// The version of the engine's output: it changes with the pictures' bytes.
+    /// The version of the engine's output, which changes whenever the pictures' bytes change.
     pub(crate) fn output_version(self) -> String {
         match self {
             Engine::Default => qr_core::OUTPUT_VERSION.to_string(),
-            // Its libraries' versions are fixed by a release.
+            // A release fixes the versions of the libraries that this engine uses.
             #[cfg(feature = "reference")]
             Engine::Reference => env!("CARGO_PKG_VERSION").to_owned(),
         }

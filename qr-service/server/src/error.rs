@@ -9,16 +9,16 @@ use contract::query::QueryError;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 
-/// Why a request gets no picture.
+/// Why a request is answered with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Error {
-    /// Not GET or HEAD.
+    /// The method is neither GET nor HEAD.
     Method,
     /// The contract does not allow this `text` parameter.
     Query(QueryError),
     /// The engine failed, or the handler panicked.
     Generate,
-    /// No such route.
+    /// There is no such route.
     NotFound,
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static OTHER_TEXTS: AtomicBool = AtomicBool::new(false);
 
-/// From now on every picture has the wrong text.
+/// From now on every picture encodes a wrong text.
 pub fn draw_other_texts() {
     OTHER_TEXTS.store(true, Ordering::Relaxed);
 }

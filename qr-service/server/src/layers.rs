@@ -1,14 +1,14 @@
 //! The layers around the routes, outermost first.
 //!
 //! 1. [`observe`]: request id, common response headers, metrics and the access log. It is outermost so that it sees
-//!    every answer, 404s and 503s included, and measures the whole time. tower-http's four layers for that
+//!    every answer, 404s and 503s included, and measures the whole time. tower-http's four layers for these tasks
 //!    (`SetRequestId`, `PropagateRequestId`, `SetResponseHeader`, `Trace`) together cost more than drawing the picture.
 //! 2. The router.
 //!
-//! Other limits are elsewhere. `service-kit` has the timeouts and the limit on connections, below HTTP, because public
-//! handlers never wait and only clients are slow. So there is no limit on requests in flight: each takes microseconds
-//! on its thread, and no more than there are threads are ever under way. `routes/qrcode.rs` catches panics, because
-//! only that handler can panic.
+//! The limits are elsewhere. `service-kit` has the timeouts and the limit on connections, below HTTP, because public
+//! handlers never wait and only clients are slow. There is no limit on requests in flight: each takes microseconds of
+//! its thread, so there are never more than threads. `routes/qrcode.rs` catches panics, because only that handler can
+//! panic.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ const SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");
 /// Longest request id that is accepted from a client, in characters.
 const MAX_REQUEST_ID: usize = 128;
 
-/// Answers a request by `next`; see the module's documentation.
+/// Observes the answer of `next`; see the module's documentation.
 pub(crate) async fn observe(
     State(app): State<&'static App>,
     request: Request,
@@ -38,7 +38,7 @@ pub(crate) async fn observe(
     let method = MethodLabel::of(request.method());
     let by_path = Route::of(request.uri().path());
     let request_id = request_id(headers);
-    // A lookup costs time, so not if no request is logged.
+    // Looking the header up takes time, so this is skipped if no request is logged.
     let may_log = app.access_log.may_log();
     let traceparent = if may_log { headers.get("traceparent").cloned() } else { None };
 
@@ -66,7 +66,7 @@ pub(crate) async fn observe(
     response
 }
 
-/// The client's request id if it is one, else 128 random bits. Ids must be distinct; they need not be secret.
+/// The client's request id if it is valid, else 128 random bits. Ids must be distinct; they need not be secret.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
     let sent = headers.get(REQUEST_ID).filter(|id| is_request_id(id.as_bytes())).cloned();
     sent.unwrap_or_else(|| {
@@ -80,8 +80,8 @@ fn is_request_id(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-/// The route of an answer. The path tells it, except where other services' paths are served, one of which
-/// has every path of a host.
+/// The route of an answer. The path determines it, except for the URLs of other services: one of them takes every path
+/// of a host.
 #[cfg(feature = "api")]
 fn route_of(by_path: Route, response: &mut Response) -> Route {
     let mark = response.extensions_mut().remove::<crate::v1::Compatible>();

@@ -1,8 +1,8 @@
-//! `qr-service`, the program.
+//! The program `qr-service`.
 
 use std::process::ExitCode;
 
-// docs/adr/0007-allocator.md says why.
+// docs/adr/0007-allocator.md gives the reason.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -64,7 +64,7 @@ impl Route {
     }
 }
 
-/// A method as a label; all methods that no route allows are `other`.
+/// A method as a label; methods that no route allows are all `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MethodLabel {
     Get,
@@ -126,7 +126,7 @@ impl RequestLabels {
     }
 }
 
-/// The request that an exemplar shows.
+/// The labels of an exemplar: the request that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ExemplarLabels {
     request_id: String,
@@ -166,7 +166,7 @@ struct Series {
 pub(crate) struct Metrics {
     requests: Family<Labels, Counter>,
     durations: Family<Labels, Durations, fn() -> Durations>,
-    /// Those that have been counted, by [`place_of`]: looking labels up takes longer than counting.
+    /// The series used so far, by [`place_of`], because looking up their labels takes longer than counting.
     series: [OnceLock<Series>; COMBINATIONS],
     generate: Histogram,
     sizes: Histogram,
@@ -176,13 +176,13 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new(engine: Engine, connections: &Connections) -> Self {
         let requests = Family::<Labels, Counter>::default();
-        // `rate` and `increase` miss a series' first value, so each begins at 0.
+        // `rate` and `increase` miss the first value of a series, so each series starts at 0.
         for labels in all_labels() {
             drop(requests.get_or_create(&labels.series()));
         }
         let durations: fn() -> Durations = || Durations::new(DURATION_BUCKETS.into_iter());
         let durations = Family::new_with_constructor(durations);
-        // A family without a series is not exposed at all, and its first value would be missed likewise.
+        // A family without series is not exposed at all, so `rate` would miss its first value as well.
         let usual = RequestLabels { route: Route::Qrcode, method: MethodLabel::Get, status: 200 };
         drop(durations.get_or_create(&usual.series()));
         let generate = Histogram::new(DURATION_BUCKETS);
@@ -232,20 +232,20 @@ impl Metrics {
         self.sizes.observe(bytes as f64);
     }
 
-    /// The OpenMetrics text format.
+    /// All metrics in the OpenMetrics text format.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         encode(&self.registry)
     }
 }
 
-/// The place of a combination of labels in [`Metrics::series`].
+/// The index of a combination of labels in [`Metrics::series`]; `None` for a status that is not in [`STATUSES`].
 fn place_of(labels: &RequestLabels) -> Option<usize> {
     let status = STATUSES.iter().position(|&status| status == labels.status)?;
     let method = labels.route as usize * MethodLabel::ALL.len() + labels.method as usize;
     Some(method * STATUSES.len() + status)
 }
 
-/// Every combination of labels that is possible.
+/// Every possible combination of labels.
 fn all_labels() -> impl Iterator<Item = RequestLabels> {
     let methods = Route::ALL.into_iter().flat_map(|route| MethodLabel::ALL.map(|it| (route, it)));
     methods.flat_map(|(route, method)| {

@@ -5,9 +5,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::engine::Engine;
 
-/// Makes entity tags from the text, the engine and the version of its output, so a client that has the
-/// picture gets its 304 without a picture being drawn. A corrected picture has a new version, so nobody
-/// keeps the wrong one; a release that draws the same keeps its tags.
+/// Makes entity tags from the text, the engine and the version of its output, so the service answers a client
+/// that has the picture with 304 without drawing it. A corrected picture gets a new version, so no client
+/// keeps the wrong one; a release that draws the same pictures keeps their tags.
 #[derive(Clone, Copy)]
 pub(crate) struct Tags {
     seed: u64,
@@ -23,7 +23,7 @@ impl Tags {
     pub(crate) fn of(self, text: &str) -> HeaderValue {
         let hash = xxh3_64_with_seed(text.as_bytes(), self.seed);
         let mut tag = [b'"'; 18];
-        // It fails only where there is no room for the digits.
+        // Fails only if there is no room for the digits.
         let _ = hex::encode_to_slice(hash.to_be_bytes(), &mut tag[1..17]);
         HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
     }

@@ -1,4 +1,4 @@
-//! HTTP as clients may send it, byte by byte, to every kind of route.
+//! Tests HTTP, given as bytes, on every kind of route.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use service_kit::testing::{Service, connect, exchange};
 
-/// A picture, an error of a route, the API, a route that nobody has; their statuses.
+/// Paths and their statuses: a picture, an error of a route, the API, an unknown route.
 #[cfg(feature = "api")]
 const ROUTES: [(&str, u16); 5] = [
     ("/qrcode?text=a", 200),
@@ -29,7 +29,7 @@ fn start(environment: &[(&str, &str)]) -> Service {
     Service::start(&mut command)
 }
 
-/// Whether an answer has a status, and is the only one.
+/// Tells whether there is exactly one answer, and it has this status.
 fn is_one(answer: &str, status: u16) -> bool {
     answer.starts_with(&format!("HTTP/1.1 {status} ")) && answer.matches("HTTP/1.1 ").count() == 1
 }
@@ -100,7 +100,7 @@ fn head_has_the_headers_of_get_and_no_body() {
     }
 }
 
-/// The body is no part of the next request, whatever is done with it.
+/// The service never reads a body as the next request.
 #[test]
 fn a_body_that_nobody_asked_for_is_no_request() {
     let service = start(&[]);
@@ -120,7 +120,7 @@ fn a_body_that_nobody_asked_for_is_no_request() {
             let statuses: Vec<_> = answers().filter(is_final).map(|it| &it[..3]).collect();
             let (first, rest) = statuses.split_first().unwrap();
             assert_eq!(*first, status.to_string(), "{path} {body:?}: {answer}");
-            // The connection may also have been closed after the first.
+            // The service may also close the connection after the first answer.
             assert!(rest.is_empty() || rest == ["400"], "{path} {body:?}: {statuses:?}");
         }
     }

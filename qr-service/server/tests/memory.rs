@@ -1,4 +1,4 @@
-//! Under load, memory, the number of series and the size of a scrape stay bounded.
+//! Tests that memory, the number of series and the size of a scrape stay bounded under load.
 
 #![allow(clippy::print_stdout, reason = "cargo test reads it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use service_kit::testing::{Service, connect, exchange, read_status};
 
-/// Most memory of the process' own. The code of a debug build, which the kernel maps from its file, does not count.
+/// The most memory of the process, without its code, which the kernel maps from its file.
 const MOST_BYTES: u64 = 5_000_000;
 const MOST_SERIES: usize = 500;
 const MOST_SCRAPE_BYTES: usize = 50_000;
@@ -20,7 +20,7 @@ const MOST_SCRAPE_BYTES: usize = 50_000;
 /// A request's method and target, and the expected status.
 type Exchange = (&'static str, String, u16);
 
-/// 10,000 distinct texts of all lengths.
+/// Returns 10,000 requests with distinct texts of many lengths.
 fn pictures() -> impl Iterator<Item = Exchange> {
     (0..10_000).map(|i| {
         let text = format!("{i}-{}", "x".repeat(i % 500));
@@ -28,7 +28,7 @@ fn pictures() -> impl Iterator<Item = Exchange> {
     })
 }
 
-/// 10,000 errors, of every kind that a client can cause.
+/// Returns 10,000 requests that cause errors of every kind.
 fn errors() -> impl Iterator<Item = Exchange> {
     (0..10_000).map(|i| match i % 8 {
         0 => ("GET", format!("/qrcode?other={i}"), 400),
@@ -42,7 +42,7 @@ fn errors() -> impl Iterator<Item = Exchange> {
     })
 }
 
-/// HEAD requests, and requests for a picture that the client already has.
+/// Returns HEAD requests, and requests for a picture that the client already has.
 fn others() -> impl Iterator<Item = Exchange> {
     (0..1000).map(|i| match i % 3 {
         0 => ("HEAD", format!("/qrcode?text={i}"), 200),
@@ -78,7 +78,7 @@ fn scrape(service: &Service) -> (String, Duration) {
     (body.to_owned(), start.elapsed())
 }
 
-/// The process's resident memory that no file has.
+/// Returns the process's resident memory that is not mapped from a file, in bytes.
 fn own_resident_bytes(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

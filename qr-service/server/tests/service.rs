@@ -1,4 +1,4 @@
-//! The service as a process, over real sockets.
+//! Tests the service as a process, over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -90,7 +90,7 @@ fn only_the_idle_timeout_closes_an_idle_connection() {
     for _ in 0..2 {
         stream.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
         assert_eq!(read_status(&mut stream, false), 200);
-        // Together longer than the timeout, which begins anew with each answer.
+        // The pauses are together longer than the timeout, which restarts with each answer.
         std::thread::sleep(Duration::from_millis(700));
     }
     assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
@@ -106,7 +106,7 @@ fn a_head_may_pause_anywhere_on_a_new_and_on_a_kept_connection() {
         let (first, rest) = request.split_at(cut);
         stream.get_mut().write_all(first.as_bytes()).unwrap();
         pause();
-        // The next head begins with this one's end.
+        // One write has the end of this head and the start of the next.
         stream.get_mut().write_all(format!("{rest}{first}").as_bytes()).unwrap();
         assert_eq!(read_status(&mut stream, false), 200, "cut at {cut}");
         pause();
@@ -115,7 +115,7 @@ fn a_head_may_pause_anywhere_on_a_new_and_on_a_kept_connection() {
     }
 }
 
-/// The value of a metric without labels, or with those in `name`.
+/// Returns the value of a metric; `name` includes its labels, if any.
 fn metric(service: &Service, name: &str) -> u64 {
     let metrics = get(service.admin_addr, "/metrics");
     let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -232,7 +232,7 @@ fn a_log_that_nobody_reads_stops_nobody() {
     let mut service = start(&[("QR_ACCESS_LOG", "all")]);
     let mut stream = BufReader::new(service.connect());
     let request = b"GET /qrcode?text=a HTTP/1.1\r\nHost: x\r\n\r\n";
-    // More lines than the pipe holds and may wait.
+    // More lines than the pipe and the queue hold.
     for _ in 0..12_000 {
         stream.get_mut().write_all(request).unwrap();
         assert_eq!(read_status(&mut stream, false), 200);

@@ -1,8 +1,8 @@
-//! Clients that send or read nearly nothing hold connections to both listeners; beside them every request is answered,
-//! and memory is bounded and given back.
+//! Tests that the service answers every request, and that its memory is bounded and given back, while clients that send
+//! or read nearly nothing hold connections to both listeners.
 //!
 //! `SLOW=1000 cargo test --release -p qr-service --test slow_clients -- --nocapture` prints latencies; no test fails
-//! for them.
+//! because of them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,10 +16,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until, timeout};
 
-/// Requests per second to each of both listeners, each on a connection of its own.
+/// Requests per second to each of the two listeners, each on a connection of its own.
 const RATE: u32 = 50;
 
-/// A number from the environment.
+/// Reads a number from the environment.
 fn setting(name: &str, default: u32) -> u32 {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
@@ -38,12 +38,12 @@ enum Slow {
 
 const KINDS: [Slow; 4] = [Slow::OneByte, Slow::Body, Slow::NoReader, Slow::Idle];
 
-/// Requests whose answers are together more than the kernels take for a client that does not read, if there is one.
+/// A path, and how often [`Slow::NoReader`] asks for it. With the API, the answers exceed the kernels' buffers.
 #[cfg(feature = "api")]
 const LONG: (&str, usize) = ("/v1/openapi.json", 4);
 #[cfg(not(feature = "api"))]
 const LONG: (&str, usize) = ("/nothing", 1);
-/// On the admin listener, thousands of scrapes would be a flood.
+/// The same for the admin listener, where thousands of scrapes would be a flood.
 const ADMIN: (&str, usize) = ("/livez", 1);
 
 /// Holds a connection until the service closes it.
@@ -80,7 +80,7 @@ async fn hold(
     Ok(())
 }
 
-/// One request on a connection of its own; whether it was answered 200, whole.
+/// Sends one request on a connection of its own; tells whether the answer was 200 and complete.
 async fn ask(server: SocketAddr, path: String) -> std::io::Result<bool> {
     let mut stream = TcpStream::connect(server).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
@@ -91,7 +91,8 @@ async fn ask(server: SocketAddr, path: String) -> std::io::Result<bool> {
     Ok(answer.starts_with(b"HTTP/1.1 200 ") && is_whole)
 }
 
-/// Asks both listeners at a fixed rate; how long each took from when it was due, and if it failed.
+/// Asks both listeners at a fixed rate. Returns how long each request took from the moment it was due, and whether it
+/// failed.
 async fn ask_all(service: &Service, lasts: Duration) -> Vec<(Duration, bool)> {
     let (start, mut asked) = (Instant::now(), JoinSet::new());
     for number in 0.. {
@@ -111,14 +112,14 @@ async fn ask_all(service: &Service, lasts: Duration) -> Vec<(Duration, bool)> {
     asked.join_all().await
 }
 
-/// Resident memory that no file has, in bytes.
+/// Returns the resident memory that is not mapped from a file, in bytes.
 fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
 }
 
-/// Hundredths of a second of a processor that the process has used.
+/// Returns the processor time that the process has used, in hundredths of a second.
 fn cpu_ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -147,7 +148,7 @@ async fn slow_clients_of_all_kinds_at_both_listeners_delay_nobody() {
             slow.spawn(hold(service.admin_addr, kind, ADMIN));
         }
         if number % 10 == 0 {
-            // The queue of connections is shorter than they are many.
+            // The listeners' queues are shorter than the number of connections.
             sleep(Duration::from_millis(10)).await;
         }
     }
@@ -161,7 +162,7 @@ async fn slow_clients_of_all_kinds_at_both_listeners_delay_nobody() {
     while slow.join_next().await.is_some() {}
     let after = async {
         while resident(pid) > before + (most - before) / 2 {
-            // An allocator looks for what it can give back when it is asked for something.
+            // An allocator gives memory back only when it is asked for some.
             ask_all(&service, Duration::from_millis(100)).await;
         }
     };
@@ -179,7 +180,7 @@ async fn slow_clients_of_all_kinds_at_both_listeners_delay_nobody() {
         2 * clients
     );
     assert_eq!(failed, 0, "of {}", samples.len());
-    // hyper's buffer for reading has 8 kB; where answers wait, buffers have 16 kB in both directions.
+    // hyper's read buffer has 8 kB; where answers wait, the buffers in both directions have 16 kB.
     let bound = before + 24_000 * clients as u64 + 5_000_000;
     assert!(most < bound, "{most} bytes resident, {bound} allowed");
     assert!(busy < 15, "{busy} hundredths of a second of a processor in three seconds of silence");

@@ -1,4 +1,4 @@
-//! The service on a Unix socket, as a process.
+//! Tests the service on a Unix socket, as a process.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -60,7 +60,7 @@ fn a_socket_answers_as_the_port_beside_it() {
         assert!(local.starts_with("HTTP/1.1 "), "{local}");
         assert_eq!(answer(local), answer(get(service.addr, path)), "{path}");
     }
-    // On a connection that stays, and pipelined.
+    // On a connection that stays open, one by one and pipelined.
     let mut stream = dial(&socket);
     for request in [PICTURE, "GET / HTTP/1.1\r\nhost: x\r\n\r\n", PICTURE] {
         ask(&mut stream, request);

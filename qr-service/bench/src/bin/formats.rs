@@ -1,6 +1,6 @@
-//! Compares each format of qr-core with other libraries that write it: time and bytes. Libraries of other
-//! languages run in a process of their own, which measures its own turns, so that nobody's start is counted.
-//! Prints a table of medians and writes `target/bench/formats.json`.
+//! Compares the time and bytes of qr-core's formats with those of other libraries. A library in another language
+//! runs in a process of its own, which measures its own turns, so startup does not count. Prints a table of
+//! medians and writes `target/bench/formats.json`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -49,7 +49,7 @@ const DARK: [u8; 3] = [26, 35, 126];
 const LIGHT: [u8; 3] = [255, 253, 231];
 const SIZE_PX: u32 = 1000;
 const MARGIN: u32 = 4;
-/// Pixels a module of the PNGs beside zopfli's.
+/// Pixels per module of the PNGs that are compared with zopfli's.
 const SCALES: [u32; 8] = [1, 2, 3, 4, 5, 8, 10, 16];
 const FORMATS: [&str; 4] = ["svg", "pdf", "eps", "png"];
 
@@ -74,11 +74,11 @@ struct Row {
     bytes: usize,
 }
 
-/// The bytes of PNGs, black on white, as shares of those with the same pixels by zopfli.
+/// The bytes of black-on-white PNGs, relative to the same pixels compressed by zopfli.
 #[derive(Serialize)]
 struct Scale {
     scale_px: u32,
-    /// By input: the median of [`write_palette_png`], and of [`write_smallest_png`].
+    /// By input: the medians for [`write_palette_png`] and for [`write_smallest_png`].
     shares: Vec<[f64; 2]>,
 }
 
@@ -90,11 +90,11 @@ struct Maker<'a> {
 
 enum How<'a> {
     Here(fn(&str, &mut Vec<u8>)),
-    /// In another process, with what it calls the format.
+    /// In another process.
     There(&'a mut Peer),
 }
 
-/// A process that makes files of the texts it was sent first.
+/// A process that makes files of the texts it has been sent.
 struct Peer {
     name: &'static str,
     formats: &'static [&'static str],
@@ -121,7 +121,7 @@ impl Peer {
         writeln!(self.orders, "{}", serde_json::to_string(texts)?).context(self.name)
     }
 
-    /// Makes files of the texts for so long; nanoseconds per call, and the median of their bytes.
+    /// Makes files of the texts for at least `least`. Returns nanoseconds per call and the median size of the files.
     fn turn(&mut self, format: &str, least: Duration) -> anyhow::Result<(f64, usize)> {
         writeln!(self.orders, "{format} {}", least.as_millis()).context(self.name)?;
         let mut line = String::new();
@@ -232,7 +232,7 @@ fn measure(
         });
     }
     if format == "png" {
-        // Zopfli takes a second for some of them, so both rows are of a few texts, the same ones.
+        // Zopfli takes a second for some texts, so both rows are for the same few texts.
         let mut sizes = [Vec::new(), Vec::new()];
         for text in texts.iter().take(16) {
             let mut file = Vec::new();
@@ -243,7 +243,7 @@ fn measure(
         let names = ["qr-core, some texts", "these by zopfli"];
         for (name, sizes) in names.into_iter().zip(sizes) {
             let (input, bytes) = (input.name, median_of(sizes.into_iter()));
-            // Zopfli's has no time, as nobody would wait for it.
+            // Without times, because zopfli is too slow to compare.
             rows.push(Row { format, name, input, ns_per_op: None, ns_spread: None, bytes });
         }
     }
@@ -274,7 +274,7 @@ fn symbol(text: &str) -> qr_core::Symbol {
     encode(text, Level::L).expect("texts of the bench fit")
 }
 
-/// Fills the buffer by a function that appends text.
+/// Replaces the content of a buffer by the text that `write` appends.
 fn with_text(out: &mut Vec<u8>, write: impl FnOnce(&mut String)) {
     let mut text = String::from_utf8(std::mem::take(out)).unwrap_or_default();
     text.clear();
@@ -314,7 +314,7 @@ fn fast_qr_svg(text: &str, out: &mut Vec<u8>) {
     *out = drawn.into_bytes();
 }
 
-/// One rectangle a module; the quiet zone of 4 and the level L are its defaults.
+/// rxing draws one rectangle per module; a quiet zone of 4 modules and level L are its defaults.
 fn rxing_svg(text: &str, out: &mut Vec<u8>) {
     let hints = EncodeHints { CharacterSet: Some("UTF-8".to_owned()), ..EncodeHints::default() };
     let matrix = QRCodeWriter.encode_with_hints(text, &BarcodeFormat::QR_CODE, 0, 0, &hints);
@@ -322,7 +322,7 @@ fn rxing_svg(text: &str, out: &mut Vec<u8>) {
     *out = drawn.to_string().into_bytes();
 }
 
-/// The same picture by the `png` crate: a palette of two, each row of modules drawn once.
+/// The same picture by fast_qr and the `png` crate: a palette of two colours, each row of modules drawn once.
 fn fast_qr_png(text: &str, compression: Compression, out: &mut Vec<u8>) {
     let code = fast_qr_of(text);
     let (size, side) = (code.size, SIZE_PX as usize);
@@ -354,7 +354,7 @@ fn fast_qr_png(text: &str, compression: Compression, out: &mut Vec<u8>) {
         .expect("writing to memory");
 }
 
-/// The shares for one width of modules.
+/// Compares PNGs with zopfli's at one scale.
 fn scale_beside_zopfli(scale_px: u32) -> anyhow::Result<Scale> {
     let palette = Palette::new(Color::BLACK, Color::WHITE);
     let mut scale = Scale { scale_px, shares: Vec::new() };
@@ -441,8 +441,8 @@ fn print_table(rows: &[Row]) {
 
 fn print_scales(scales: &[Scale]) {
     let inputs: String = INPUTS.iter().map(|input| format!(" {:>15}", input.name)).collect();
-    println!("\nPNG, black on white: bytes beside zopfli's; as usual, and the smallest\n");
-    println!("  pixels a module{inputs}");
+    println!("\nPNG, black on white: bytes relative to zopfli's; usual and smallest compression\n");
+    println!("  pixels / module{inputs}");
     for Scale { scale_px, shares } in scales {
         let shares = shares.iter().map(|[usual, short]| format!("   {usual:>5.3}  {short:>5.3}"));
         println!("  {scale_px:>15}{}", shares.collect::<String>());

@@ -1,4 +1,4 @@
-//! Instructions per call, counted by callgrind: unlike times they repeat, so commits can be compared.
+//! Counts instructions per call with callgrind. Unlike times, the counts are reproducible, so commits can be compared.
 //!
 //! The program runs itself under valgrind with `N` and with `2 N` calls; the difference is `N` calls
 //! without the startup. It compares the counts with `instructions.json`, which `--record` writes.
@@ -14,7 +14,7 @@ use clap::Parser;
 use qr_bench::inputs::INPUTS;
 use qr_bench::makers::{Maker, makers};
 
-/// Calls of one run; a multiple of the texts of an input.
+/// Calls of one run; a multiple of the number of texts of an input.
 const CALLS: usize = 128;
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.json");
 
@@ -73,7 +73,7 @@ fn maker(name: &str) -> anyhow::Result<Maker> {
     makers().into_iter().find(|maker| maker.name == name).with_context(|| name.to_owned())
 }
 
-/// The part that runs under valgrind.
+/// Makes the calls of a run, under valgrind.
 fn call(name: &str, input: &str, calls: usize) -> anyhow::Result<()> {
     let maker = maker(name)?;
     let input = INPUTS.iter().find(|it| it.name == input).with_context(|| input.to_owned())?;

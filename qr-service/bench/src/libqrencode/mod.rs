@@ -1,4 +1,4 @@
-//! libqrencode and libpng as one function, to compare qr-core with.
+//! libqrencode and libpng as one function, for comparison with qr-core.
 
 /// Text to PNG; `None` if the machine lacks one of the libraries.
 pub(crate) const PNG: Option<fn(&str, &mut Vec<u8>)> = available();

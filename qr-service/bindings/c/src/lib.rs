@@ -1,4 +1,5 @@
-//! `qr-core` for callers that know neither Rust nor JavaScript: a C library, or a Wasm module with numbers alone.
+//! `qr-core` for languages other than Rust and JavaScript: a C library, or a Wasm module whose functions take only
+//! numbers.
 
 #[cfg(not(target_family = "wasm"))]
 pub mod c;

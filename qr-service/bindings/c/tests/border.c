@@ -19,7 +19,7 @@ static int failures;
 
 #define UNTOUCHED 0xa5
 
-/* A picture, or the status that says why there is none. */
+/* A picture, or the status of the failure. */
 struct answer {
     int32_t status;
     size_t len;
@@ -252,8 +252,8 @@ static void a_query_gives_a_picture_or_its_faults(void)
     CHECK(memcmp(svg.png, "<svg", 4) == 0);
     free(svg.png);
 
-    /* Not rMQR: its optimised code reads an absent height before it looks whether there is one, which
-     * is harmless, and which valgrind reports. */
+    /* Not rMQR: its optimised code reads the height before it checks that there is one. That is
+     * harmless, but valgrind reports it. */
     struct answer pdf = draw_query("text=hello&format=pdf", NULL);
     CHECK(pdf.status == QR_STATUS_OK && memcmp(pdf.png, "%PDF", 4) == 0);
     free(pdf.png);
@@ -285,7 +285,7 @@ static void the_version_is_that_of_pkg_config(void)
 }
 
 #define THREADS 4
-/* As README.md says. */
+/* The stack that README.md says suffices. */
 #define STACK_BYTES (96 * 1024)
 
 /* The largest symbol. */
@@ -336,7 +336,7 @@ static void threads_with_small_stacks_get_the_same_picture(void)
     free(expected.png);
 }
 
-/* With an argument, what qr_draw does; it keeps the definition of the options from its first call on. */
+/* Tests qr_draw only with an argument: it keeps the definition of the options from its first call on. */
 int main(int argc, char **argv)
 {
     (void)argv;

@@ -31,10 +31,10 @@ fn passes_under_valgrind(flags: &[&str], valgrind_flags: &[&str], arguments: &[&
     }
 }
 
-/// Blocks that are still reachable at the end count as leaks too.
+/// Counts blocks that are still reachable at the end as leaks too.
 const NOTHING_LEFT: [&str; 3] =
     ["--leak-check=full", "--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
-/// All others, for `qr_draw`.
+/// Counts all leaks but those, for `qr_draw`, which keeps the definition of the options.
 const NOTHING_LOST: [&str; 2] =
     ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible"];
 

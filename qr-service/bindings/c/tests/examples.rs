@@ -1,5 +1,5 @@
-//! Builds and runs the examples as their files and the README say. The picture must have the bytes
-//! of qr-core and decode to the text.
+//! Builds and runs the examples as their files and the README say. Each picture must equal that of
+//! qr-core and decode to the text.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -161,7 +161,7 @@ mod nightly {
         works(&in_go());
     }
 
-    /// Without the test for invalid UTF-8: the JVM replaces it before the program sees it.
+    /// Does not test invalid UTF-8: the JVM replaces it before the program sees it.
     #[test]
     fn java() {
         let example = in_java();

@@ -1,4 +1,4 @@
-//! `qr.h` is what cbindgen makes of the sources. `make generate` writes the file, by `GENERATE=1`.
+//! Checks that `qr.h` is what cbindgen makes from the sources. `make generate` writes it, with `GENERATE=1`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

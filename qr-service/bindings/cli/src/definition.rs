@@ -1,7 +1,7 @@
-//! The flags that come from the definition of the options, which the service and all bindings share.
+//! Makes flags from the definition of the options, which the service and all bindings share.
 //!
-//! Options that `qr-draw` had before keep the flags in [`OWN`], since scripts rely on their limits, defaults and formats.
-//! Each other option has a flag of its name, with the definition's description, limits and values.
+//! Options that `qr-draw` had before keep the flags in [`OWN`], because scripts rely on their limits, defaults and
+//! formats. Every other option gets a flag of its name, with the description, limits and values of the definition.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use qr_options::fault::Fault;
 use qr_options::options::Options;
 use qr_options::{Definition, check_value, read_values};
 
-/// Options, and the flags or arguments that stand for them.
+/// Options, and `qr-draw`'s own flags or arguments for them.
 const OWN: [(&str, &str); 23] = [
     ("text", "TEXT"),
     ("data", "--bytes"),
@@ -32,20 +32,20 @@ const OWN: [(&str, &str); 23] = [
     ("width_mm", "--width-mm"),
     ("dark", "--dark"),
     ("light", "--light"),
-    // A file instead of its bytes.
+    // The flag takes a file, the option its bytes.
     ("logo", "--logo"),
     ("style", "--format"),
     ("title", "--title"),
     ("filename", "--output"),
 ];
 
-/// Flags that need another one, or exclude others.
+/// Options whose flags need another flag, or exclude others.
 const NEEDS: [(&str, &str); 3] =
     [("rmqr_height", "rmqr"), ("rmqr_width", "rmqr"), ("logo_size", "logo")];
 const EXCLUDES: [(&str, &[&str]); 2] =
     [("shape", &["micro", "rmqr"]), ("finder_shape", &["micro", "rmqr"])];
 
-/// An option that has no flag of `qr-draw`'s own.
+/// A flag made from the definition of an option.
 struct Flag {
     definition: &'static Definition,
     long: String,
@@ -68,7 +68,7 @@ fn help_of(definition: &Definition) -> String {
     let lines: Vec<&str> = definition.description.iter().map(|line| line.trim()).collect();
     let text = lines.join(" ").replace("`txt`", "utf8 and ascii").replace('`', "");
     let default = match definition.name {
-        // As these formats have always been.
+        // These formats have always had different defaults.
         "ink" => Some("light for utf8, dark for ascii"),
         _ => definition.default_value(),
     };
@@ -139,13 +139,13 @@ fn argument(flag: &'static Flag) -> Arg {
     }
 }
 
-/// A fault in the words of the command line.
+/// Describes a fault with the names of flags instead of options.
 pub(crate) fn describe(fault: &Fault) -> String {
     let mut text = format!("{}: {}", flag_of(&fault.parameter), fault.detail);
     if let Some(suggestion) = &fault.suggestion {
         text += &format!(" ({suggestion})");
     }
-    // Longer names first: some contain others.
+    // Longer names first, because some names contain others.
     let mut names: Vec<&str> = Options::DEFINITIONS.iter().map(|it| it.name).collect();
     names.retain(|name| name.contains('_'));
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// A new option has a flag by itself. One that is in [`OWN`] must have the flag that stands there.
+    /// A new option gets a flag automatically. An option in [`OWN`] must have the flag listed there.
     #[test]
     fn every_option_of_the_definition_has_a_flag() {
         let command = crate::options::Options::command();

@@ -11,11 +11,11 @@ use qr_options::symbol::AnySymbol;
 
 #[derive(Args, Debug)]
 pub(crate) struct Encoding {
-    /// Error correction level: how much of the symbol may be damaged [default: L; with --rmqr M]
+    /// Error correction level: the share of the symbol that may be damaged [default: L; with --rmqr M]
     #[arg(short, long, value_name = "LEVEL", ignore_case = true, value_parser = level_parser())]
     level: Option<Level>,
 
-    /// Raise the level as far as the symbol has room
+    /// Raise the level as far as the symbol has room for it
     #[arg(long)]
     boost: bool,
 
@@ -28,7 +28,7 @@ pub(crate) struct Encoding {
     #[arg(long, conflicts_with_all = ["boost", "gs1", "micro", "symbol_version", "mask"])]
     rmqr: bool,
 
-    /// Version of the symbol, 1 to 40 (Micro QR: 1 to 4), or the lowest and the highest, as 5-10
+    /// Version of the symbol, 1 to 40 (Micro QR: 1 to 4), or a range such as 5-10
     #[arg(long, value_name = "VERSIONS")]
     symbol_version: Option<Versions>,
 
@@ -40,12 +40,12 @@ pub(crate) struct Encoding {
     #[arg(long, value_name = "MODE", default_value = "auto", ignore_case = true)]
     mode: Mode,
 
-    /// Declare the encoding of the text by an ECI header; UTF-8 is 26. Old readers print the header
+    /// Declare the encoding of the text by an ECI header; UTF-8 is 26. Old readers print the header as text
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(0..=999_999))]
     eci: Option<u32>,
 
-    /// Divide what one symbol does not hold among up to 16, which scanners put together (structured append): as
-    /// few as hold it, each of the highest version allowed or below. Writes FILE-01.png, FILE-02.png and so on
+    /// Split a text that is too long for one symbol into as few as hold it, at most 16, which scanners put together
+    /// (structured append). --symbol-version limits their version. Writes FILE-01.png, FILE-02.png and so on
     #[arg(short = 'S', long, requires = "output", conflicts_with_all = ["micro", "rmqr"])]
     structured: bool,
 
@@ -71,9 +71,9 @@ enum Mode {
     Alphanumeric,
     /// Any text
     Byte,
-    /// Kanji of Shift JIS alone
+    /// Only Kanji of Shift JIS
     Kanji,
-    /// As auto, with Kanji mode for Kanji; the rest must be ASCII
+    /// Like auto, with Kanji mode for Kanji; all other characters must be ASCII
     AutoKanji,
 }
 
@@ -103,13 +103,16 @@ impl FromStr for Versions {
         let version = |text: &str| text.parse().ok().filter(|v| (1..=40).contains(v));
         match (version(low), version(high)) {
             (Some(low), Some(high)) if low <= high => Ok(Versions(low..=high)),
-            _ => Err("use a version from 1 to 40, or the lowest and the highest as 5-10"),
+            _ => Err("use a version from 1 to 40, or a range such as 5-10"),
         }
     }
 }
 
 impl Encoding {
-    /// Encodes the data: in one symbol, unless it may be divided.
+    /// Encodes the data in one symbol, or with `--structured` in several.
+    ///
+    /// # Errors
+    /// If the data does not fit, or a flag excludes it; the message names the flag.
     pub(crate) fn encode(&self, data: Data<'_>) -> anyhow::Result<Vec<AnySymbol>> {
         let qr = |symbol| AnySymbol::Qr(Box::new(symbol));
         let symbols = if self.micro {
@@ -133,12 +136,13 @@ impl Encoding {
         if self.structured { MAX_SYMBOLS } else { 1 }
     }
 
-    /// Quiet zone that the standard asks for, in modules.
+    /// Quiet zone that the standard requires, in modules.
     pub(crate) fn quiet_zone(&self) -> u32 {
         if self.micro || self.rmqr { 2 } else { 4 }
     }
 
-    /// The same as the definition has it. With a logo the level is the definition's default, which leaves room for it.
+    /// Adds these flags to `options`. With a logo and without `--level`, the definition's default level leaves room for
+    /// the logo.
     pub(crate) fn add_to(&self, options: &mut Options) {
         let level = match self.level() {
             Level::L => LevelName::L,

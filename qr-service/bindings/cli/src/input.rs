@@ -10,11 +10,11 @@ pub(crate) enum Source {
     Stdin {
         keep_newline: bool,
     },
-    /// Standard input as it is, also where it is not UTF-8.
+    /// The bytes of standard input, which may be anything.
     Bytes,
 }
 
-/// What to encode.
+/// The text or bytes to encode.
 pub(crate) enum Input {
     Text(String),
     Bytes(Vec<u8>),
@@ -29,8 +29,10 @@ impl Input {
     }
 }
 
-/// Reads what to encode. Refuses nothing at all: that usually comes from an unset variable.
-/// It is for so many symbols at most.
+/// Reads the text or bytes to encode, for at most `most_symbols` symbols.
+///
+/// # Errors
+/// If the input cannot be read, is too long or not UTF-8, or is empty, which usually means an unset variable.
 pub(crate) fn read(source: &Source, most_symbols: usize) -> anyhow::Result<Input> {
     let input = match source {
         Source::Argument(text) => Input::Text(text.clone()),
@@ -47,7 +49,7 @@ pub(crate) fn read(source: &Source, most_symbols: usize) -> anyhow::Result<Input
 fn read_stdin(most_symbols: usize) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = most_symbols * MAX_TEXT_BYTES;
-    // Two more than the symbols hold: one for the newline, one that shows the input to be too long.
+    // Two more bytes than the symbols hold: one for the newline, and one that shows that the input is too long.
     let limit = most + 2;
     let mut limited = std::io::stdin().lock().take(limit as u64);
     limited.read_to_end(&mut bytes).context("cannot read standard input")?;

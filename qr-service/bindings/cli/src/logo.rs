@@ -1,14 +1,14 @@
-//! The file of a logo.
+//! Reads the file of a logo.
 
 use std::path::Path;
 
 use anyhow::Context;
 use image::{ImageFormat, ImageReader, Limits, RgbaImage};
 
-/// Pixels a side: more than any picture shows of a logo.
+/// The most pixels a side, more than any picture shows of a logo.
 const MAX_SIDE_PX: u32 = 4096;
 
-/// Reads a PNG, JPEG or WebP; what it is called does not matter.
+/// Reads a PNG, JPEG or WebP, whatever its name is.
 pub(crate) fn read(file: &Path) -> anyhow::Result<RgbaImage> {
     let name = || format!("--logo {}", file.display());
     let mut reader =
@@ -16,7 +16,7 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<RgbaImage> {
     let is_known = reader.format().is_some_and(|format| {
         [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP].contains(&format)
     });
-    anyhow::ensure!(is_known, "{}: it is no PNG, JPEG or WebP", name());
+    anyhow::ensure!(is_known, "{}: it is not a PNG, JPEG or WebP", name());
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE_PX), Some(MAX_SIDE_PX));
     reader.limits(limits);

@@ -23,10 +23,10 @@ Exit codes:
   1  the text cannot be encoded, or the picture cannot be written
   2  wrong usage";
 
-/// Pixels a module of a PBM unless `--scale` says otherwise.
+/// Pixels per module of a PBM without `--scale`.
 const PBM_SCALE_PX: u32 = 4;
 
-/// The extensions that name a format.
+/// The extensions that choose a format.
 const EXTENSIONS: &str = ".png, .svg, .txt, .pbm, .pdf or .eps";
 
 /// Writes text as a QR code.
@@ -64,7 +64,7 @@ pub(crate) struct Options {
     width_mm: Option<f64>,
 
     /// Least width of the quiet zone, in modules [default: 4; with --micro or
-    /// --rmqr 2, as the standard asks]
+    /// --rmqr 2, as the standard requires]
     #[arg(short, long, value_name = "MODULES",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     margin: Option<u32>,
@@ -84,8 +84,9 @@ pub(crate) struct Options {
     #[command(flatten)]
     encoding: Encoding,
 
-    /// Draw the logo of FILE in the middle, a PNG, JPEG or WebP, for png, svg, pdf and eps. The level is then H by default, and
-    /// the version rises until error correction can spare what the logo covers. Scan the picture before you print it
+    /// Draw the logo in FILE, a PNG, JPEG or WebP, in the middle, for png, svg, pdf and eps. The default level is then
+    /// H, and the version rises until error correction can spare the codewords that the logo covers. Scan the picture
+    /// before you print it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["micro", "rmqr", "structured"])]
     logo: Option<PathBuf>,
 
@@ -96,7 +97,7 @@ pub(crate) struct Options {
     #[arg(long)]
     keep_newline: bool,
 
-    /// Encode standard input as it is, whatever its bytes are
+    /// Encode the bytes of standard input, which may be anything
     #[arg(long, conflicts_with = "keep_newline")]
     bytes: bool,
 
@@ -117,7 +118,7 @@ fn parse_width(text: &str) -> Result<f64, String> {
     Err(format!("{text} is not in 1..={}", Print::MAX_MM))
 }
 
-/// What the program does.
+/// The task of the program.
 pub(crate) enum Task {
     Picture { source: Source, picture: Box<Picture>, target: Target },
     Completions(Shell),
@@ -128,11 +129,11 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) enum Mistake {
     UnknownExtension(PathBuf),
-    /// `--bytes`, which reads standard input, with a text.
+    /// `--bytes`, which reads standard input, together with a text.
     BytesOfText,
     /// Flags of the definition that contradict others.
     Contradictions(Vec<Fault>),
-    /// A flag that the format has no use for, what it lacks, and the formats that have it.
+    /// A flag that has no effect on the format, the property that the format lacks, and the formats that have it.
     NotOfFormat {
         flag: &'static str,
         format: Format,
@@ -220,7 +221,8 @@ impl Options {
         })
     }
 
-    /// What the flags ask for as the definition has it, if any of them needs it. The content comes later.
+    /// The plan of `qr-options` for these flags, if a flag of the definition or a logo needs it. Its content is a
+    /// placeholder.
     fn plan(&self, format: Format, named: defined::Options) -> Result<Option<Plan>, Mistake> {
         if self.defined.is_empty() && self.logo.is_none() {
             return Ok(None);
@@ -229,7 +231,7 @@ impl Options {
         options.text = Some("x".to_owned());
         options.logo = self.logo.as_ref().map(|_| defined::Logo([].into()));
         self.encoding.add_to(&mut options);
-        // Only for these the definition draws what `qr-draw` does not.
+        // Only these four formats have shapes, logos and captions.
         let format = match format {
             Format::Png => defined::Format::Png,
             Format::Svg => defined::Format::Svg,
@@ -253,7 +255,7 @@ impl Options {
         Plan::new(options, format).map(Some).map_err(Mistake::Contradictions)
     }
 
-    /// Refuses flags that the format has no use for.
+    /// Refuses flags that have no effect on the format.
     fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Mistake> {
         use Format::{Ascii, Eps, Pbm, Pdf, Png, Svg, Utf8};
         let shapes = (&[Png, Svg, Pdf, Eps][..], "shapes", "png, svg, pdf or eps");
@@ -278,7 +280,7 @@ impl Options {
         ];
         for (flag, given, (of, lacks, formats)) in flags {
             if given && !of.contains(&format) {
-                // These have no pixels at all.
+                // Text formats have no pixels at all.
                 let none = matches!(format, Format::Utf8 | Format::Ascii) && flag == "--size";
                 let lacks = if none { "pixels" } else { lacks };
                 return Err(Mistake::NotOfFormat { flag, format, lacks, formats });

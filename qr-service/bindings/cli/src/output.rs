@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 pub(crate) enum Target {
     Stdout,
     File(PathBuf),
-    /// A file for each picture, numbered from 01.
+    /// One file per picture, numbered from 01.
     Files(PathBuf),
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Writes each picture to its file. All are whole in their folder before the first gets its name.
+/// Writes each picture to its file. All files are completely written before the first one is renamed into place.
 fn write_files(pictures: &[Vec<u8>], path_of: impl Fn(usize) -> PathBuf) -> anyhow::Result<()> {
     let mut written = Vec::with_capacity(pictures.len());
     for (index, bytes) in pictures.iter().enumerate() {
@@ -62,13 +62,14 @@ fn write_files(pictures: &[Vec<u8>], path_of: impl Fn(usize) -> PathBuf) -> anyh
     Ok(())
 }
 
-/// A file that has not its name yet. It is removed if it never gets it.
+/// A file under a temporary name. It is removed unless it is renamed.
 struct Beside {
     file: NamedTempFile<File>,
     target: PathBuf,
 }
 
-/// Writes a file beside the one that it will replace; a device or a pipe, which must stay one, is written to.
+/// Writes a temporary file next to the file that it will replace. A device or a pipe must not be replaced, so it is
+/// written to directly, and the result is `None`.
 fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<Option<Beside>> {
     // A rename needs write permission for the folder only. Opening the file first makes sure that a
     // read-only file is not replaced.

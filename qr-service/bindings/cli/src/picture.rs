@@ -1,4 +1,4 @@
-//! Draws the text or bytes in the format asked for.
+//! Draws the text or bytes in the requested format.
 
 use std::path::PathBuf;
 
@@ -19,19 +19,19 @@ use crate::{half_blocks, logo};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// One bit a pixel
+    /// One bit per pixel
     Png,
     /// One path for all dark modules
     Svg,
-    /// Half blocks, two modules a character; white on black on a terminal
+    /// Half blocks, two modules per character; white on black on a terminal
     Utf8,
-    /// Two characters a module, dark on light
+    /// Two characters per module, dark on light
     Ascii,
     /// Portable bitmap
     Pbm,
-    /// One page, in black ink alone
+    /// One page, in black ink only
     Pdf,
-    /// Encapsulated PostScript, in black ink alone
+    /// Encapsulated PostScript, in black ink only
     Eps,
 }
 
@@ -50,7 +50,7 @@ impl Format {
     }
 }
 
-/// How large the picture is.
+/// The size of the picture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Size {
     /// The pixels a side of the picture.
@@ -62,7 +62,7 @@ pub(crate) enum Size {
 pub(crate) struct Picture {
     pub(crate) format: Format,
     pub(crate) encoding: Encoding,
-    /// `None` for what the standard asks for.
+    /// `None` for the standard's quiet zone.
     pub(crate) margin_modules: Option<u32>,
     pub(crate) size: Size,
     pub(crate) width_mm: f64,
@@ -70,9 +70,9 @@ pub(crate) struct Picture {
     pub(crate) light: Color,
     pub(crate) compression: Compression,
     pub(crate) title: Option<String>,
-    /// `None` for the format's own.
+    /// `None` for the format's default.
     pub(crate) ink: Option<InkedModules>,
-    /// What to draw, where a flag of the definition is given; its content is not that of the picture yet.
+    /// The plan to draw by if a flag of the definition or a logo is given. Its content is a placeholder.
     pub(crate) plan: Option<Plan>,
     pub(crate) logo: Option<PathBuf>,
     /// Whether utf8 sets the terminal's colours.
@@ -80,7 +80,7 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Draws a picture of each symbol that the data take.
+    /// Draws one picture for each symbol that the data takes.
     pub(crate) fn draw(&self, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
         match &self.plan {
             Some(plan) => self.draw_plan(plan, data),
@@ -90,7 +90,7 @@ impl Picture {
         }
     }
 
-    /// Draws what flags of the definition ask for.
+    /// Draws the pictures by a plan.
     fn draw_plan(&self, plan: &Plan, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
         let logo = self.logo.as_deref().map(logo::read).transpose()?;
         let mut plan = plan.clone();

@@ -1,4 +1,4 @@
-//! The flags that come from the definition of the options.
+//! Tests the flags that come from the definition of the options.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +46,7 @@ fn shapes_are_those_of_the_definition() {
         let expected = qr_options::draw_query(&format!("{query}&format={format}")).unwrap().bytes;
         assert!(drawn == expected, "{format}");
         assert_eq!(read_text(&read(&drawn)), TEXT, "{format}");
-        // The size that pictures have without flags.
+        // Without a flag for the size, pictures are 200 pixels wide.
         let default = draw(&["--shape", "rounded", "-f", format]);
         assert_eq!(read(&default).width, 200, "{format}");
     }
@@ -90,7 +90,10 @@ fn a_logo_is_drawn_at_level_h_and_leaves_the_symbol_readable() {
     assert!(String::from_utf8(svg).unwrap().contains("data:image/png;base64,"));
 
     std::fs::write(&file, "<svg/>").unwrap();
-    assert_eq!(error(&["--logo", logo], 1), format!("--logo {logo}: it is no PNG, JPEG or WebP"));
+    assert_eq!(
+        error(&["--logo", logo], 1),
+        format!("--logo {logo}: it is not a PNG, JPEG or WebP")
+    );
     std::fs::write(&file, &LOGO[..50]).unwrap();
     assert!(error(&["--logo", logo], 1).starts_with(&format!("--logo {logo}: ")));
     std::fs::remove_file(&file).unwrap();
@@ -140,7 +143,7 @@ fn errors_are_in_words_of_the_command_line() {
         (
             &["--rmqr", "--rmqr-width", "27", "--rmqr-height", "7"],
             2,
-            "--rmqr-width: 27 modules are only 11 or 13 high (use --rmqr-height 11 or 13, or a width of 43)",
+            "--rmqr-width: a symbol 27 modules wide is 11 or 13 high (use --rmqr-height 11 or 13, or a width of 43)",
         ),
         (&["--rmqr", "--level", "L", "--rmqr-height", "7"], 2, "--level: rmqr has no level L"),
         (
@@ -153,7 +156,7 @@ fn errors_are_in_words_of_the_command_line() {
         (
             &["--shape", "dots", "--symbol-version", "1"],
             1,
-            "TEXT: it takes 172 bits, and the symbol has 152 (use --symbol-version 2)",
+            "TEXT: it takes 172 bits, but the symbol holds 152 (use --symbol-version 2)",
         ),
     ] {
         assert_eq!(error(args, code), expected, "{args:?}");

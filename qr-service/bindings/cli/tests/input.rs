@@ -1,4 +1,4 @@
-//! The argument, or standard input byte for byte, is the text that is encoded.
+//! Tests that the program encodes its argument, or standard input byte for byte.
 
 mod support;
 

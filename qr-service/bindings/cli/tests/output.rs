@@ -128,7 +128,7 @@ fn on_a_closed_pipe_it_exits_with_1_and_no_message() {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
-    // It starts to draw only now, with the pipe already closed.
+    // The program starts to draw only now, when the pipe is already closed.
     child.stdin.take().unwrap().write_all(b"text").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -146,9 +146,9 @@ fn on_terminal(args: &[&str]) -> String {
     let mut command = qr(args);
     command.stdout(terminal);
     let mut child = command.spawn().unwrap();
-    drop(command); // it holds the terminal open
+    drop(command); // it keeps the terminal open
     let mut sent = Vec::new();
-    // When the last one closes the terminal, this side reads an error instead of end of file.
+    // When the last holder closes the terminal, this side reads an error instead of the end of file.
     let _ = File::from(controller).read_to_end(&mut sent);
     assert!(child.wait().unwrap().success());
     String::from_utf8(sent).unwrap()

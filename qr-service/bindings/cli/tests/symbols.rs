@@ -1,4 +1,4 @@
-//! The flags that choose the symbol, and the formats that `qr-core` writes.
+//! Tests the flags that choose the symbol, and the formats that `qr-core` writes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -59,7 +59,7 @@ fn kanji_takes_fewer_bits() {
 fn errors_name_the_flag_or_the_numbers() {
     assert_eq!(
         error(TEXT, &["--symbol-version", "1"]),
-        "the text's 20 bytes are too many for level L: the message needs 172 bits and has 152; \
+        "the text's 20 bytes are too many for level L: the message needs 172 bits, but only 152 fit; \
          version 2 is the smallest that holds it"
     );
     assert_eq!(
@@ -73,7 +73,7 @@ fn errors_name_the_flag_or_the_numbers() {
     );
     assert_eq!(
         error("a", &["--scale", "1000"]),
-        "--scale 1000 is too large: a picture of 29000 px is above the most, 16384 px a side"
+        "--scale 1000 is too large: a picture of 29000 px exceeds the maximum of 16384 px a side"
     );
 }
 
@@ -115,7 +115,7 @@ fn a_picture_has_the_colours_and_the_title_asked_for() {
     write_svg(&symbol, &options, &mut expected);
     assert_eq!(String::from_utf8(svg).unwrap(), expected);
     let png = draw(&["--dark", "036", "--light", "0000"]);
-    // A palette, dark first, and the opacity of both entries.
+    // A palette with the dark colour first, and the opacity of both entries.
     let has = |what: &[u8]| png.windows(what.len()).any(|bytes| bytes == what);
     assert!(has(b"PLTE\x00\x33\x66\x00\x00\x00") && has(b"\x00\x00\x00\x02tRNS\xff\x00"));
 }
@@ -146,7 +146,7 @@ fn a_long_text_is_divided_among_files_that_scanners_put_together() {
     }
     assert!(joined == text.as_bytes());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 14, "and no other file");
-    // What one symbol holds is in one file, without the header of a part.
+    // A text that fits one symbol gives one file, without the header of a part.
     let one =
         ["short", "-S", "-o", folder.path().join("one.svg").to_str().unwrap()].map(str::to_owned);
     let args: Vec<&str> = one.iter().map(String::as_str).collect();
@@ -158,7 +158,7 @@ fn a_long_text_is_divided_among_files_that_scanners_put_together() {
 #[test]
 fn parts_are_written_all_or_none() {
     let folder = tempfile::TempDir::new().unwrap();
-    // The second file cannot be written: its name is taken by a folder.
+    // The second file cannot be written: a folder has its name.
     std::fs::create_dir(folder.path().join("a-02.png")).unwrap();
     std::fs::write(folder.path().join("a-01.png"), "old").unwrap();
     let file = folder.path().join("a.png");
@@ -206,7 +206,7 @@ fn a_micro_qr_is_drawn_in_every_format() {
     assert!(png.grey == svg.grey, "both show the same pixels");
     assert_eq!(
         error("abcdefghijklmnop", &["--micro"]),
-        "the text's 16 bytes are too many for level L: the message needs 136 bits and has 128; \
+        "the text's 16 bytes are too many for level L: the message needs 136 bits, but only 128 fit; \
          no version holds it at this level"
     );
     assert_eq!(

@@ -1,5 +1,5 @@
 //! `bindgen MODULE nodejs|web FOLDER NAME` writes the module, the JavaScript that loads it and its types
-//! to the folder, as the command `wasm-bindgen` does. The names of the files begin with NAME.
+//! to the folder, like the command `wasm-bindgen`. The names of the files begin with NAME.
 
 use std::env::args;
 

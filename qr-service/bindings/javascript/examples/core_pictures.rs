@@ -1,4 +1,4 @@
-//! Draws pictures with `qr-core` alone, for the tests to compare with the addon's.
+//! Draws pictures with `qr-core` alone, so that the tests can compare them with the addon's.
 //!
 //! Each line of standard input is `SIZE MARGIN LEVEL TEXT`, the text as hexadecimal UTF-8. Each
 //! line of standard output is a PNG, also hexadecimal.

@@ -1,7 +1,7 @@
 //! `qr-core` for JavaScript: a native addon of Node.js with the feature `node`, a Wasm module with `wasm`.
 //!
-//! Both have a [`request::Request`] with its defaults and ranges, and the [`mistake::Mistake`]s in it. Reading
-//! values from JavaScript and throwing errors there differs between the two.
+//! Both share [`request::Request`] with its defaults and ranges, and [`mistake::Mistake`]. They differ in how they read
+//! values from JavaScript and throw errors.
 
 pub mod mistake;
 #[cfg(feature = "node")]

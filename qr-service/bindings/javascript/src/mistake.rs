@@ -2,7 +2,7 @@
 
 use qr_core::{Error, Raster};
 
-/// Why there is no picture. No message repeats the text, which may be private: errors are logged.
+/// Why a picture cannot be made. No message repeats the text, because errors are logged and the text may be private.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// An argument has the wrong type: its name, and the type it must have.
@@ -15,7 +15,7 @@ pub enum Mistake {
     Range(&'static str, u32, u32),
     /// No QR symbol holds the text at this level.
     TooLong,
-    /// Modules would be smaller than a pixel: the least size, in pixels a side.
+    /// Modules would be smaller than a pixel: the smallest size that works, in pixels a side.
     TooSmall(u32),
     /// The library panicked, which is a bug.
     Internal,
@@ -33,7 +33,7 @@ pub enum Class {
 }
 
 impl Mistake {
-    /// The error's `code`. A code without `QR` is one of Node's own, with the same meaning.
+    /// The error's `code`. Codes without `QR` are Node's own, with the same meaning.
     pub fn code(&self) -> &'static str {
         match self {
             Mistake::Type(..) => "ERR_INVALID_ARG_TYPE",
@@ -46,7 +46,7 @@ impl Mistake {
         }
     }
 
-    /// The error's class, as Node's own functions would choose it.
+    /// The error's class, the same that Node's own functions use for such errors.
     pub fn class(&self) -> Class {
         match self {
             Mistake::Type(..) | Mistake::LoneSurrogate | Mistake::Level => Class::Type,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { draw, QrError } from '../index.js';
 import { cases, queryOf } from './support/cases.mjs';
 
-/** Draws a case, and names what came of it as the case does. */
+/** Draws a case; returns the result in the form that the cases have. */
 function resultOf(options) {
   try {
     const { bytes, mediaType } = draw(options);

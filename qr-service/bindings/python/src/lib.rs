@@ -15,7 +15,7 @@ pyo3::create_exception!(
     qr_fast,
     QrError,
     PyValueError,
-    "Options that are wrong, or ask for a picture that there is none of."
+    "The options are wrong, or the picture that they describe cannot be made."
 );
 
 /// Draws a QR code and returns the file's bytes.
@@ -30,7 +30,7 @@ fn draw<'py>(
     Ok(PyBytes::new(py, &drawn(py, &object)?))
 }
 
-/// Draws a QR code into a file. Its extension is the format, unless `format` is given.
+/// Draws a QR code into a file. The default of `format` is the file's extension.
 #[pyfunction]
 #[pyo3(signature = (text, path, /, **options))]
 fn save(
@@ -61,7 +61,7 @@ fn matrix(
     Ok(rows.map(|row| row.bytes().map(|module| module == b'1').collect()).collect())
 }
 
-/// Draws a text over as many QR codes as it takes, linked by structured append.
+/// Splits a text into as many QR codes as it takes, linked by structured append.
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 fn make_sequence<'py>(
@@ -71,7 +71,7 @@ fn make_sequence<'py>(
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let mut object = object_of(text, options)?;
     object.insert("part".to_owned(), 1.into());
-    // What the modules alone say takes none of these.
+    // The number of parts depends only on these options; `format="json"` refuses most others.
     let of_symbol = |name: &str| {
         let names = [
             "text",
@@ -97,14 +97,14 @@ fn make_sequence<'py>(
     (1..=parts).map(draw_part).collect()
 }
 
-/// What `format="json"` says of a symbol.
+/// The symbol that `object` describes, as `format="json"` gives it.
 fn described(py: Python<'_>, mut object: Map<String, Value>) -> PyResult<Value> {
     object.insert("format".to_owned(), "json".into());
-    // It is made here.
+    // The JSON comes from this library, so it can always be parsed.
     Ok(serde_json::from_slice(&drawn(py, &object)?).unwrap_or_default())
 }
 
-/// The file that options ask for. The interpreter's lock is free meanwhile.
+/// The file of the options. Releases the interpreter's lock while it draws.
 fn drawn(py: Python<'_>, object: &Map<String, Value>) -> PyResult<Vec<u8>> {
     let object = Value::Object(object.clone()).to_string();
     match py.detach(|| draw_json(&object)) {
@@ -113,7 +113,7 @@ fn drawn(py: Python<'_>, object: &Map<String, Value>) -> PyResult<Vec<u8>> {
     }
 }
 
-/// A call's arguments as the JSON object that they mean.
+/// The arguments of a call as a JSON object of options.
 fn object_of(
     text: &Bound<'_, PyAny>,
     options: Option<&Bound<'_, PyDict>>,
@@ -133,13 +133,13 @@ fn object_of(
     Ok(object)
 }
 
-/// The value of an option as JSON has it. A lone surrogate is Python's own `UnicodeEncodeError`.
+/// The value of an option as JSON. A lone surrogate raises Python's own `UnicodeEncodeError`.
 fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let wrong = || PyTypeError::new_err(format!("{name} must be str, int, float, bool or None"));
     if value.is_none() {
         return Ok(Value::Null);
     }
-    // Before `int`, of which `bool` is a subclass.
+    // Checked before `int`, because `bool` is a subclass of it.
     if let Ok(value) = value.cast::<PyBool>() {
         return Ok(Value::Bool(value.is_true()));
     }
@@ -147,7 +147,7 @@ fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return value.extract().map(Value::String);
     }
     let number = if value.is_instance_of::<PyInt>() {
-        // A larger one is out of range as well.
+        // A larger number is out of range for every option, as is this one.
         Some(Number::from(value.extract::<i64>().unwrap_or(i64::MAX)))
     } else if value.is_instance_of::<PyFloat>() {
         Number::from_f64(value.extract()?)
@@ -175,7 +175,7 @@ mod qr_fast {
     use super::QrError;
     #[pymodule_export]
     use super::{draw, make_sequence, matrix, save};
-    /// Of the package.
+    /// The version of the package.
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name that Python has for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");

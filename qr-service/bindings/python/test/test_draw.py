@@ -21,7 +21,7 @@ CASES = json.loads((HERE / "../../../options/cases.json").read_text())
 
 
 def is_for_python(options):
-    # Python has bytes where the others have Base64, and a text is required.
+    # Python takes bytes instead of Base64, and requires a text.
     return options.get("text") is not None
 
 

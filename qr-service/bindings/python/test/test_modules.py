@@ -15,7 +15,7 @@ from qr_fast import QrError, draw
 
 LEVELS = "LMQH"
 SYMBOLOGIES = {"qr": Symbology.QRCODE, "micro": Symbology.MICROQR, "rmqr": Symbology.RMQR}
-# The sizes of rMQR by the number that zint gives them: heights 7 to 17, each with its widths.
+# The sizes of rMQR in the order in which zint numbers them: heights 7 to 17, each with its widths.
 RMQR_SIZES = [
     (height, width)
     for height in range(7, 18, 2)
@@ -25,12 +25,12 @@ RMQR_SIZES = [
 
 
 def ours(text, **options):
-    """The symbol of these options as JSON."""
+    """Returns the symbol for these options as JSON."""
     return json.loads(draw(text, format="json", **options))
 
 
 def by_zint(data, symbol, *, mode=InputMode.UNICODE, eci=0, part=None):
-    """The rows of zint's symbol of the same kind, version, level and mask as `symbol`."""
+    """Returns the rows of zint's symbol of the same kind, version, level and mask as `symbol`."""
     other = Symbol()
     other.symbology = SYMBOLOGIES[symbol["kind"]]
     other.input_mode = mode
@@ -86,11 +86,11 @@ def test_eci_equals_segnos_and_zints_modules(text, version, level):
     ],
 )
 def test_gs1_equals_zints_modules(elements, level):
-    # Every element of variable length that another follows ends with the separator. Identifiers have two digits here.
+    # A separator ends each element of variable length but the last. Identifiers have two digits here.
     ends = ["" if element.startswith("01") else "\x1d" for element in elements[:-1]] + [""]
     text = "".join(element + end for element, end in zip(elements, ends))
     written = "".join(f"[{element[:2]}]{element[2:]}" for element in elements)
-    # In byte mode a percent sign is one character less, so for some messages two ways are as short.
+    # Byte mode needs one character less for a percent sign, so both modes can be equally short.
     mode = "alphanumeric" if "%" in text else "auto"
     symbol = ours(text, gs1=True, mode=mode, level=level)
     assert symbol["rows"] == by_zint(written, symbol, mode=InputMode.GS1 | InputMode.GS1NOCHECK)
@@ -100,7 +100,7 @@ def test_gs1_equals_zints_modules(elements, level):
 @pytest.mark.parametrize(("mode", "letters"), [("numeric", "9876543210"), ("alphanumeric", "AB $%"), ("byte", "abcd")])
 def test_structured_append_equals_segnos_and_zints_modules(version, count, mode, letters):
     options = {"mode": mode, "version_min": version, "version_max": version, "level": "M", "mask": 3}
-    # We fill a symbol before the next, and segno divides evenly: with full symbols these are the same.
+    # We fill each symbol before the next, segno divides evenly: with full symbols both give the same.
     long = letters * 1000
     [first] = zxingcpp.read_barcodes(Image.open(io.BytesIO(draw(long[: 150 * version], part=1, **options))))
     length = len(first.bytes)
@@ -129,7 +129,7 @@ def test_micro_qr_equals_zints_modules(mode, letters, version, level):
         except QrError:
             continue
         assert (symbol["version"], symbol["level"]) == (version, level)
-        # segno 1.6.6 draws some of these otherwise than both zint and we do.
+        # segno 1.6.6 draws some of these differently from zint and us.
         assert symbol["rows"] == by_zint(text, symbol)
         compared += 1
     least = {"numeric": 1, "alphanumeric": 2, "byte": 3, "kanji": 3}[mode]

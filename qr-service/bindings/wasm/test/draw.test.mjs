@@ -1,4 +1,4 @@
-/** Tests the module with every option, and that the one without has not grown by it. */
+/** Tests the module with every option, and that the smaller module has no part of it. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { cases, queryOf } from '../../node/test/support/cases.mjs';
 import { assertDecodes } from '../../node/test/support/decoding.mjs';
 import { built, draw, generate, generateOfDraw } from './support/modules.mjs';
 
-/** Draws a case, and names what came of it as the case does. */
+/** Draws a case; returns the result in the form that the cases have. */
 function resultOf(options) {
   try {
     const { bytes, mediaType } = draw(options);
@@ -20,7 +20,7 @@ function resultOf(options) {
   }
 }
 
-/** What a function throws, without its stack. */
+/** Returns the fields of the error that a function throws, without its stack. */
 function thrownBy(call) {
   try {
     call();
@@ -145,7 +145,7 @@ describe('the module without draw', () => {
     assert.deepEqual(exportsOf('qr_wasm_bg.wasm'), ['generate']);
     assert.deepEqual(exportsOf('qr_wasm_draw_bg.wasm').sort(), ['draw', 'generate']);
     const size = (name) => statSync(`${built}nodejs/${name}`).size;
-    // With draw it would be three times as large.
+    // With draw, the smaller module would be three times as large.
     const [without, all] = ['qr_wasm_bg.wasm', 'qr_wasm_draw_bg.wasm'].map(size);
     assert.ok(2 * without < all, `${without} of ${all} bytes`);
   });

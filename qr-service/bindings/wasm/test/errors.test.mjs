@@ -12,7 +12,7 @@ function thrownBy(call) {
   assert.fail('nothing was thrown');
 }
 
-/** The addon's own tests check which error it is. */
+/** Checks that the module throws the addon's error; the addon's own tests check which one it is. */
 function assertFailsAsAddon(...args) {
   const { name, code, message } = thrownBy(() => addon.generate(...args));
   assert.match(code, /^ERR_/);

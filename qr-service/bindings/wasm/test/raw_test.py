@@ -15,7 +15,7 @@ NOT_UTF8, TEXT_TOO_LONG, SIZE_TOO_SMALL, SIZE_TOO_LARGE, UNKNOWN_LEVEL = -2, -3,
 
 
 class Host:
-    """An instance with one buffer for texts and one for pictures, which all calls share."""
+    """An instance whose calls share one buffer for texts and one for pictures."""
 
     MAX_TEXT_BYTES = 7089
 

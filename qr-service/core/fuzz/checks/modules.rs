@@ -1,7 +1,7 @@
-//! A symbol has the modules that a plainly written encoder draws, and no larger version than that one needs.
+//! Checks that a symbol has the same modules and version as that of qrcodegen, a plainly written encoder.
 //!
 //! The first byte of the input chooses level and mode; the others choose characters of that mode, so that
-//! the best split of the text is one segment and both encoders have to agree to the bit.
+//! the best split of the text is one segment and both encoders must agree to the bit.
 
 use qr_core::{Level, encode};
 use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
@@ -9,7 +9,7 @@ use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
 const LEVELS: [QrCodeEcc; 4] =
     [QrCodeEcc::Low, QrCodeEcc::Medium, QrCodeEcc::Quartile, QrCodeEcc::High];
 
-/// Panics unless that holds.
+/// Panics unless both symbols are equal.
 pub(crate) fn check(input: &[u8]) {
     let [choice, characters @ ..] = input else { return };
     let (level, characters_of): (_, &[u8]) = match choice / 4 % 3 {
@@ -27,7 +27,7 @@ pub(crate) fn check(input: &[u8]) {
     let Ok(symbol) = encode(&text, Level::ALL[usize::from(level)]) else {
         return assert!(with(Version::MIN, Some(Mask::new(0))).is_err(), "{text:?}");
     };
-    // qrcodegen searches the smallest version itself.
+    // qrcodegen finds the smallest version itself.
     let plain = with(Version::MIN, Some(Mask::new(symbol.mask()))).expect("it fits");
     assert_eq!(symbol.version(), plain.version().value(), "{text:?}");
     for y in 0..symbol.size() {

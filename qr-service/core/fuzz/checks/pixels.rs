@@ -1,5 +1,5 @@
-//! A picture's bytes, read by another inflate and another PNG reader with all checksums, are the symbol's
-//! modules: the deflate stream, the Huffman codes and the filters are right, whatever the symbol.
+//! Checks that the `png` crate, which verifies all checksums, reads the symbol's modules from a picture: so the
+//! deflate stream, the Huffman codes and the filters are right for any symbol.
 //!
 //! The first three bytes of the input choose level, scale and margin; the rest is the text.
 
@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use qr_core::{Level, Raster, encode, write_png};
 
-/// Panics unless that holds.
+/// Panics unless the picture has the symbol's modules.
 pub(crate) fn check(input: &[u8]) {
     let [level, scale, margin, text @ ..] = input else { return };
     let text = String::from_utf8_lossy(text);

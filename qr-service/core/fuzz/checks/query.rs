@@ -1,11 +1,11 @@
-//! The query parser says what the contract's rules say, written plainly.
+//! Checks the query parser against a plainly written version of the contract's rules.
 //!
 //! Percent-encoding is that of application/x-www-form-urlencoded (WHATWG URL, section 5.1), except that a `%`
 //! without two hexadecimal digits is an error.
 
 use contract::query::{MAX_TEXT_BYTES, QueryError, parse_text};
 
-/// Panics unless that holds.
+/// Panics unless both give the same result.
 pub(crate) fn check(query: &[u8]) {
     let mut buffer = [0; MAX_TEXT_BYTES];
     let found = parse_text(query, &mut buffer).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Any text at any level in any size either decodes to itself, by two decoders, or is refused.
+//! Checks that two decoders read any text, at any level and in any size, back from its picture, or that it is refused.
 //!
 //! The first three bytes of the input choose level, scale and margin; the rest is the text.
 

@@ -9,9 +9,9 @@ use crate::symbol::Symbol;
 use crate::version::MAX_SYMBOLS;
 
 impl Encoder {
-    /// Encodes `data` in as few symbols as hold it, all of the same version: the smallest allowed
-    /// that needs no more symbols. Data that one symbol holds give one symbol without a structured
-    /// append header. Characters of a text are never divided.
+    /// Encodes `data` in as few symbols as hold it, all of the same version: the smallest allowed version
+    /// that needs no more symbols. If one symbol holds the data, it has no structured append header. No
+    /// character of a text is divided between two symbols.
     ///
     /// ```
     /// use qr_core::{Encoder, Level};
@@ -23,7 +23,7 @@ impl Encoder {
     ///
     /// # Errors
     /// [`Error::TooManySymbols`] if [`MAX_SYMBOLS`] of the highest version allowed do not hold
-    /// the data; else as [`Encoder::encode`].
+    /// the data; otherwise the errors of [`Encoder::encode`].
     pub fn encode_append<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Symbol>, Error> {
         let data = data.into();
         match self.encode(data) {
@@ -34,7 +34,7 @@ impl Encoder {
         let units = units(data, self)?;
         let mut parts = self.divide(&units, self.versions.1)?;
         let mut version = self.versions.1;
-        // Fewer versions never need fewer symbols, so the first that needs more ends the search.
+        // A lower version never needs fewer symbols, so the search ends at the first that needs more.
         while version > self.versions.0 {
             match self.divide(&units, version - 1) {
                 Ok(smaller) if smaller.len() == parts.len() => parts = smaller,
@@ -56,7 +56,7 @@ impl Encoder {
         Header { part: Some(part), eci: self.eci, fnc1: self.fnc1 }
     }
 
-    /// Divides the units into parts that each fill a symbol of `version`.
+    /// Divides the units into parts, each as long as one symbol of `version` can hold.
     fn divide<'u>(&self, units: &'u [Unit], version: u8) -> Result<Vec<&'u [Unit]>, Error> {
         let header = self.header_of(Part { index: 0, total: MAX_SYMBOLS, parity: 0 });
         let mut parts = Vec::new();

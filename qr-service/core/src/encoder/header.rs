@@ -1,4 +1,4 @@
-//! What stands before the segments of a message (ISO/IEC 18004 section 7.4).
+//! The header of a message, before its segments (ISO/IEC 18004 section 7.4).
 
 use super::Fnc1;
 use crate::bits::BitString;
@@ -14,8 +14,8 @@ pub(super) struct Part {
     pub(super) parity: u8,
 }
 
-/// What stands before the segments, in this order. zxing's encoders have the same order, and decoders
-/// accept FNC1 only before data.
+/// The parts of the header, in the order in which they are written. zxing's encoders use the same order,
+/// and decoders accept FNC1 only before data.
 pub(super) struct Header {
     pub(super) part: Option<Part>,
     pub(super) eci: Option<u32>,
@@ -23,7 +23,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Its length.
+    /// Length of the header in bits.
     pub(super) fn bits(&self) -> u64 {
         let part = if self.part.is_some() { 20 } else { 0 };
         let eci = match self.eci {
@@ -40,7 +40,7 @@ impl Header {
         part + eci + fnc1
     }
 
-    /// Writes it.
+    /// Appends the header to `out`.
     pub(super) fn put(&self, out: &mut BitString) {
         if let Some(part) = self.part {
             out.put(3, 4);

@@ -10,7 +10,7 @@ const EXTENSIONS: std::ops::RangeInclusive<u16> = 0x8540..=0x889e;
 /// The last code of JIS X 0208.
 const LAST: u16 = 0xeaa4;
 
-/// The value of a character in Kanji mode; `None` if it has no code there, or one that readers
+/// The value of a character in Kanji mode; `None` if it has no Shift JIS code there, or one that readers
 /// disagree on.
 pub(super) fn value(char: char) -> Option<u16> {
     let mut utf8 = [0; 4];
@@ -29,7 +29,7 @@ pub(super) fn value(char: char) -> Option<u16> {
     Some((offset >> 8) * 0xc0 + (offset & 0xff))
 }
 
-/// The Shift JIS code of a value.
+/// The Shift JIS code of a value of Kanji mode.
 pub(super) fn code(value: u16) -> u16 {
     let offset = ((value / 0xc0) << 8) | (value % 0xc0);
     offset + if offset < 0x1f00 { 0x8140 } else { 0xc140 }

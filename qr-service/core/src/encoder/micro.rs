@@ -1,4 +1,4 @@
-//! Micro QR: the encoder. `crate::micro` draws.
+//! The encoder of Micro QR. `crate::micro` draws the symbols.
 
 use std::ops::RangeInclusive;
 
@@ -34,8 +34,8 @@ pub struct MicroEncoder {
 }
 
 impl MicroEncoder {
-    /// An encoder for a level, or for any if it is `None`: version M1 detects errors and has no
-    /// level. M2 and M3 have levels L and M, M4 has L, M and Q; there is no H.
+    /// An encoder for a level. M2 and M3 have levels L and M, M4 has L, M and Q; there is no H. `None` also
+    /// allows version M1, which only detects errors and has no level.
     ///
     /// ```
     /// use qr_core::MicroEncoder;
@@ -62,7 +62,7 @@ impl MicroEncoder {
         self
     }
 
-    /// The mask pattern reference, 0 to 3; `None` is the mask with the best score.
+    /// The mask pattern reference, 0 to 3; `None` chooses the mask with the best score.
     ///
     /// ```
     /// use qr_core::MicroEncoder;
@@ -90,7 +90,7 @@ impl MicroEncoder {
         self
     }
 
-    /// Encodes `data` in the smallest version allowed that holds them.
+    /// Encodes `data` in the smallest allowed version that holds it.
     ///
     /// ```
     /// use qr_core::{Level, MicroEncoder};
@@ -101,7 +101,7 @@ impl MicroEncoder {
     /// ```
     ///
     /// # Errors
-    /// [`Error`] as by [`Encoder::encode`], and [`Error::NoSuchSymbol`].
+    /// Those of [`Encoder::encode`], and [`Error::NoSuchSymbol`] if no allowed version has the level.
     pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<MicroSymbol, Error> {
         let data = data.into();
         let (low, high) = self.versions;
@@ -156,7 +156,7 @@ fn count_bits(mode: Mode, version: u8) -> Option<u32> {
 }
 
 fn path(version: u8) -> Path {
-    // The mode indicator grows with the version, from no bit in M1.
+    // The mode indicator has 0 bits in M1 and one more in each further version.
     Path::with_headers(|mode| Some(count_bits(mode, version)? + u32::from(version) - 1))
 }
 

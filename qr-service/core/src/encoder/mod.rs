@@ -41,7 +41,7 @@ use units::{Unit, units};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data<'a> {
-    /// Text. The modes with Kanji encode these in Shift JIS.
+    /// Text. The modes with Kanji encode Kanji characters in Shift JIS.
     Text(&'a str),
     /// Bytes in any encoding.
     Bytes(&'a [u8]),
@@ -86,7 +86,7 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Data<'a> {
     }
 }
 
-/// What the FNC1 indicator says about the data (section 7.4.8).
+/// The meaning of the data, as an FNC1 indicator declares it (section 7.4.8).
 ///
 /// ```
 /// use qr_core::{Encoder, Fnc1, Level};
@@ -101,14 +101,14 @@ pub enum Fnc1 {
     /// First position: GS1 element strings. An element of variable length ends with the separator
     /// 0x1D, unless it is the last.
     Gs1,
-    /// Second position: an industry's format by its AIM application indicator, 0 to 99, or the
-    /// ASCII value of a letter plus 100.
+    /// Second position: the format of an industry, given by its AIM application indicator: 0 to 99, or
+    /// the ASCII value of a letter plus 100.
     Aim(u8),
 }
 
 /// Encodes text or bytes (ISO/IEC 18004) with options.
 ///
-/// Without options it gives the symbol of [`encode`](crate::encode).
+/// Without options it gives the same symbol as [`encode`](crate::encode).
 ///
 /// ```
 /// use qr_core::{ECI_UTF_8, Encoder, Level};
@@ -184,7 +184,7 @@ impl Encoder {
         self
     }
 
-    /// The mask pattern reference, 0 to 7; `None` is the mask with the lowest penalty.
+    /// The mask pattern reference, 0 to 7; `None` chooses the mask with the lowest penalty.
     ///
     /// ```
     /// use qr_core::{Encoder, Level};
@@ -211,14 +211,14 @@ impl Encoder {
         self
     }
 
-    /// The ECI assignment number that declares the encoding of the bytes, 0 to 999999, or `None`. Text is UTF-8 and
-    /// takes [`ECI_UTF_8`](crate::ECI_UTF_8), in the modes with Kanji Shift JIS, which is 20. Old readers print the
-    /// header as text, so there is none by default.
+    /// The ECI assignment number that declares the encoding of the data, 0 to 999999, or `None` for no ECI header. For
+    /// text use [`ECI_UTF_8`](crate::ECI_UTF_8), or 20 (Shift JIS) in the modes with Kanji. The default is `None`,
+    /// because old readers print the header as text.
     ///
     /// ```
     /// use qr_core::{Encoder, Error, Level};
     ///
-    /// // 3 is ISO/IEC 8859-1, which text is not.
+    /// // 3 declares ISO/IEC 8859-1, but a `str` is encoded as UTF-8.
     /// let latin = Encoder::new(Level::M).eci(3);
     /// assert!(latin.encode(b"gr\xfc\xdfe").is_ok());
     /// assert_eq!(latin.encode("grüße"), Err(Error::Eci { assignment: 3 }));
@@ -228,7 +228,7 @@ impl Encoder {
         self
     }
 
-    /// The FNC1 indicator, or `None`. The separator in the data is 0x1D.
+    /// The FNC1 indicator, or `None`. In the data, 0x1D is the separator.
     ///
     /// ```
     /// use qr_core::{Encoder, Fnc1, Level};
@@ -254,12 +254,13 @@ impl Encoder {
     /// ```
     ///
     /// # Errors
-    /// [`Error`] if an option is out of range, the modes cannot encode the data, or no version
-    /// allowed holds them.
+    /// [`Error::Versions`], [`Error::Mask`], [`Error::Eci`] or [`Error::ApplicationIndicator`] if an option is
+    /// out of range, [`Error::NotInMode`] if the modes cannot encode the data, [`Error::TooLong`] if no
+    /// allowed version holds it.
     pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<Symbol, Error> {
         let data = data.into();
         if let (Data::Text(text), true) = (data, *self == Encoder::new(self.level)) {
-            // The direct way takes no memory and half the time.
+            // `encode` allocates nothing and takes half the time.
             if let Ok(symbol) = encode(text, self.level) {
                 return Ok(symbol);
             }
@@ -270,7 +271,7 @@ impl Encoder {
         self.encode_units(data, &units, &header)
     }
 
-    /// Checks the options that the builder takes as they come.
+    /// Checks the options, because the setters accept any value.
     fn check(&self, data: Data<'_>) -> Result<(), Error> {
         let (low, high) = self.versions;
         if low < 1 || low > high || high > 40 {
@@ -295,7 +296,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Encodes units of `data` in the smallest version allowed that holds them.
+    /// Encodes units of `data` in the smallest allowed version that holds them.
     fn encode_units(
         &self,
         data: Data<'_>,
@@ -305,7 +306,7 @@ impl Encoder {
         let (low, high) = self.versions;
         let Some((version, segments)) = Segments::smallest(units, self, header, low..=high) else {
             let needed_bits = Segments::least_bits(units, self, header, high);
-            // A bound on the work: no version holds more characters.
+            // Cheap for any length: `smallest` skips the versions that cannot hold so many units.
             let smallest = Segments::smallest(units, self, header, high..=40);
             return Err(Error::TooLong {
                 needed_bits,

@@ -1,4 +1,4 @@
-//! Rectangular Micro QR: the encoder. `crate::rmqr` draws.
+//! The encoder of rectangular Micro QR. `crate::rmqr` draws the symbols.
 
 use std::ops::RangeInclusive;
 
@@ -32,7 +32,7 @@ pub struct RmqrEncoder {
 }
 
 impl RmqrEncoder {
-    /// An encoder for level M or H; there are no others.
+    /// An encoder for level M or H; rMQR has no others.
     ///
     /// ```
     /// use qr_core::{Level, RmqrEncoder};
@@ -98,7 +98,7 @@ impl RmqrEncoder {
         self
     }
 
-    /// Encodes `data` in the size allowed that has the smallest area and holds them.
+    /// Encodes `data` in the allowed size with the smallest area that holds it.
     ///
     /// ```
     /// use qr_core::{Level, RmqrEncoder};
@@ -110,8 +110,8 @@ impl RmqrEncoder {
     /// ```
     ///
     /// # Errors
-    /// [`Error`] as by [`Encoder::encode`], and [`Error::NoSuchSymbol`]. Bits are those of the largest
-    /// size allowed.
+    /// Those of [`Encoder::encode`], and [`Error::NoSuchSymbol`] if there is no such level or no allowed
+    /// size. [`Error::TooLong`] counts the bits of the largest allowed size.
     pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<RmqrSymbol, Error> {
         let data = data.into();
         let mut options = Encoder::new(Level::M).modes(self.modes);
@@ -138,7 +138,7 @@ impl RmqrEncoder {
         Ok(RmqrSymbol::draw(index, self.level, &bits.into_padded(codewords)))
     }
 
-    /// The sizes allowed that have the level, by area.
+    /// The allowed sizes that have the level, by area.
     fn sizes(&self) -> impl DoubleEndedIterator<Item = usize> {
         let allowed = |index: &usize| {
             let kind = &KINDS[*index];
@@ -186,7 +186,7 @@ fn path(index: usize) -> Path {
 
 fn put_segment(out: &mut BitString, data: &[u8], segment: &Segment<'_>, index: usize) {
     let mode = segment.mode as usize;
-    // Numeric is 1.
+    // The mode indicator of numeric mode is 1.
     out.put(mode as u32 + 1, 3);
     segment.put(out, data, u32::from(KINDS[index].count_bits[mode]));
 }

@@ -1,8 +1,8 @@
 //! Optimal segmentation of units in up to four modes: a shortest path over the units, with one state
 //! per mode.
 //!
-//! `crate::segment` is faster and takes no memory. It knows neither Kanji nor FNC1, where a literal
-//! `%` is doubled.
+//! `crate::segment` is faster and allocates nothing, but supports neither Kanji nor FNC1, which doubles
+//! a literal `%`.
 
 use std::ops::RangeInclusive;
 
@@ -57,13 +57,13 @@ fn costs(unit: &Unit, modes: Modes) -> [u64; 4] {
         Modes::Numeric => [numeric, NEVER, NEVER, NEVER],
         Modes::Alphanumeric => [NEVER, alphanumeric, NEVER, NEVER],
         Modes::Byte => [NEVER, NEVER, byte, NEVER],
-        // A unit has a value there only if Kanji mode is wanted.
+        // A unit has a Kanji value only if the modes include Kanji mode.
         _ if unit.kanji.is_some() => [NEVER, NEVER, NEVER, 78],
         _ => automatic,
     }
 }
 
-/// The least costs of the units so far by the mode in force after them, in sixths of a bit.
+/// The lowest cost of the units so far, for each mode that may be in force after them, in sixths of a bit.
 #[derive(Clone, Copy)]
 pub(super) struct Path {
     by_mode: [u64; 4],
@@ -75,15 +75,15 @@ impl Path {
         Path::with_headers(|mode| Some(4 + mode.count_bits(range)))
     }
 
-    /// The path if the header of a segment has as many bits as `header_bits` says, which is `None`
-    /// for a mode that there is not.
+    /// The path before the first unit. `header_bits` gives the length of a segment's header in each mode,
+    /// or `None` for a mode that does not exist.
     pub(super) fn with_headers(header_bits: impl Fn(Mode) -> Option<u32>) -> Self {
         let headers = MODES.map(|mode| header_bits(mode).map_or(NEVER, |bits| 6 * u64::from(bits)));
         Path { by_mode: headers, headers }
     }
 
-    /// Takes a unit in. Returns its bits with all before it, and the index of its mode by the mode in
-    /// force after it.
+    /// Adds a unit. Returns the bits of all units so far and, for each mode in force after the unit, the
+    /// index of the mode that encodes the unit.
     fn step(&mut self, costs: [u64; 4]) -> (u64, [u8; 4]) {
         let mut ends: [u64; 4] = std::array::from_fn(|m| self.by_mode[m] + costs[m]);
         ends.iter_mut().for_each(|end| *end = (*end).min(NEVER));
@@ -152,7 +152,7 @@ impl<'a> Segments<'a> {
         let capacity = |version| 8 * data_codewords(version, encoder.level) as u64;
         RANGES.iter().enumerate().find_map(|(range, &(low, high))| {
             let (low, high) = (low.max(*versions.start()), high.min(*versions.end()));
-            // No mode takes less than 10/3 bits a unit.
+            // Every mode takes at least 10/3 bits per unit.
             if low > high || 10 * units.len() as u64 / 3 > capacity(high) {
                 return None;
             }
@@ -174,7 +174,7 @@ impl<'a> Segments<'a> {
         header.bits() + bits
     }
 
-    /// How many of the first units fit `version` together, with the header.
+    /// How many units from the first on fit a symbol of `version` together with the header.
     pub(super) fn most_units(
         units: &[Unit],
         encoder: &Encoder,
@@ -193,8 +193,8 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// The split of the units that takes the fewest bits, and their number. It is at least [`NEVER`] / 6
-/// if there is none.
+/// Returns the fewest bits that the units take, and the split that takes them. The bits are at least
+/// [`NEVER`] / 6 if the modes cannot encode the units.
 pub(super) fn split(units: &[Unit], modes: Modes, mut path: Path) -> (u64, Vec<Segment<'_>>) {
     let mut bits = 0;
     let mut choices = Vec::with_capacity(units.len());
@@ -203,7 +203,7 @@ pub(super) fn split(units: &[Unit], modes: Modes, mut path: Path) -> (u64, Vec<S
         bits = so_far;
         choices.push(choice);
     }
-    // At the end no mode is in force: the cheapest one is that of the last unit.
+    // No mode needs to be in force at the end, so the last unit takes the cheapest one.
     let mut mode = (0..4).fold(2, |m, k| if path.by_mode[k] < path.by_mode[m] { k } else { m });
     let mut modes = vec![0; units.len()];
     for (at, choice) in choices.iter().enumerate().rev() {

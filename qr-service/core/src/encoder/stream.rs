@@ -6,7 +6,7 @@ use super::segments::{Mode, Segment, Segments};
 use super::units::SEPARATOR;
 use crate::bits::BitString;
 
-/// The data codewords of `capacity` bytes, which must hold them.
+/// The message as `capacity` data codewords, which must be enough for it.
 pub(super) fn data_codewords(
     data: Data<'_>,
     segments: &Segments<'_>,

@@ -1,4 +1,4 @@
-//! The pieces of the data that are never divided.
+//! Divides the data into units: characters or bytes, which a split never divides.
 
 use super::{Data, Encoder};
 use crate::error::Error;
@@ -13,13 +13,13 @@ pub(super) const SEPARATOR: u8 = 0x1d;
 pub(super) struct Unit {
     /// Offset of its first byte in the data.
     pub(super) at: usize,
-    /// Its bytes.
+    /// Number of its bytes.
     pub(super) len: u8,
     /// Its first byte.
     pub(super) first: u8,
     /// Number of values that encode it in alphanumeric mode; 0 if none do.
     pub(super) alphanumeric: u8,
-    /// Its 13-bit value in Kanji mode, if that mode is wanted and has it.
+    /// Its 13-bit value in Kanji mode, if the modes include Kanji mode and it has one.
     pub(super) kanji: Option<u16>,
 }
 
@@ -55,11 +55,11 @@ pub(super) fn units(data: Data<'_>, encoder: &Encoder) -> Result<Vec<Unit>, Erro
 }
 
 /// How many values encode a byte in alphanumeric mode. Under FNC1 the separator is `%`, and a literal
-/// `%` is doubled (section 7.4.8.2). So neither can follow a separator: a decoder would take the first
+/// `%` is doubled (section 7.4.8.2). So neither may follow a separator: a decoder would take the first
 /// two of `%%%` for a literal.
 ///
-/// Some decoders stumble over the doubled sign (rxing 0.9), so a literal `%` is a byte unless alphanumeric mode is
-/// forced.
+/// Some decoders misread the doubled sign (rxing 0.9), so a literal `%` is encoded as a byte unless alphanumeric mode
+/// is forced.
 fn alphanumeric_values(byte: u8, before: Option<u8>, under_fnc1: bool, modes: Modes) -> u8 {
     match byte {
         b'%' | SEPARATOR if under_fnc1 && before == Some(SEPARATOR) => 0,

@@ -7,7 +7,7 @@ use crate::version::format_bits;
 /// The row and the column with the format information.
 pub(super) const LINE: usize = 8;
 
-/// What row 8 or column 8 has of the format information at its two ends, under each mask.
+/// The format information at the two ends of row 8 or of column 8, under each mask.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
     /// The first nine modules.
@@ -51,7 +51,8 @@ impl Formats {
         Formats { across, down, size }
     }
 
-    /// What line 8 has, and what module 8 of the other lines has. Lines are columns if `turned`, else rows.
+    /// The format information on line 8, and that in module 8 of the other lines. Lines are columns if
+    /// `turned`, else rows.
     pub(super) fn along_and_across(&self, turned: bool) -> (&'static Ends, &'static Ends) {
         if turned { (self.down, self.across) } else { (self.across, self.down) }
     }

@@ -1,7 +1,8 @@
 //! Function patterns: finders with separators, timing, alignment, version information, and the area
 //! reserved for format information (ISO/IEC 18004 sections 6.3, 7.9, 7.10).
 //!
-//! Most rows have few modules of them, so all rows begin alike, and the patterns are drawn one by one.
+//! Most rows have few modules of function patterns, so all rows start out the same, and the patterns are drawn
+//! over them one by one.
 
 use super::lines::{PackedLines, Word, clear_bits, or_bits};
 use crate::version::{alignment_centre, alignments_per_side, size_of, version_bits};

@@ -13,7 +13,7 @@ pub(super) trait Lanes:
     + Not<Output = Self>
     + 'static
 {
-    /// Shows that the processor has the instructions.
+    /// Proves that the processor has the instructions.
     type Proof: Copy;
     /// A word for each mask, in memory.
     type Words: Copy;
@@ -23,19 +23,19 @@ pub(super) trait Lanes:
     /// The masks, by line; lines are columns if `turned`, else rows. `word` counts words of a line.
     fn masks(turned: bool, word: usize) -> &'static [Self::Words; PERIOD];
     fn load(proof: Self::Proof, words: &Self::Words) -> Self;
-    /// The same word under each mask; bits that it has no module for are lost.
+    /// The same word under each mask; bits of `word` beyond [`Self::MODULES`] are dropped.
     fn all(proof: Self::Proof, word: u32) -> Self;
-    /// These words.
+    /// One word of 16 modules for each mask.
     fn each(proof: Self::Proof, words: &[u16; 8]) -> Self;
-    /// The word with its modules `count` places further on; those beyond the last are lost.
+    /// The word with its modules moved to higher places by `count`; modules beyond the last place are dropped.
     fn shifted_up(self, count: usize) -> Self;
-    /// The word with its modules `count` places further down; the first `count` are lost.
+    /// The word with its modules moved to lower places by `count`; the first `count` are dropped.
     fn shifted_down(self, count: usize) -> Self;
     /// Twice `sum`, with the number of ones of each word.
     fn add_ones(self, sum: Self) -> Self;
     fn to_words(self) -> [u32; 8];
-    /// Runs a loop as a function of its own: alone, it keeps its counters in registers. Together they spill,
-    /// which costs a tenth of the encoder's time (measured).
+    /// Runs a loop in a function of its own, where its counters stay in registers. Several loops in one
+    /// function spill them, which costs a tenth of the encoder's time (measured).
     fn apart<R>(proof: Self::Proof, run: impl FnOnce() -> R) -> R;
 
     /// The word shifted by one module, so that each place has its neighbour to the right; `next` is

@@ -1,4 +1,4 @@
-//! Matrices as lines of machine words, and how many of each a symbol needs.
+//! Matrices as lines of machine words, and how many lines and words a symbol needs.
 
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
@@ -116,8 +116,8 @@ impl Word for u64 {
     }
 }
 
-/// A word of another type with the same bits. What is drawn in it has its own copies of the functions
-/// that draw, so that the compiler inlines those of [`crate::encode`] as if nothing else called them.
+/// A word with the same bits, but of a type of its own. Symbols drawn with it use separate copies of the
+/// drawing functions, so the compiler inlines the copies of [`crate::encode`] as if nothing else called them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Apart<T>(T);
 

@@ -22,7 +22,7 @@ const fn inverts(mask: usize, i: usize, j: usize) -> bool {
     }
 }
 
-/// Words after which a line repeats: 3 words of 16 modules are four periods of 12, and of 32 eight.
+/// Words after which a line repeats: 3 words of 16 modules are four periods of 12, 3 words of 32 are eight.
 const PERIOD_WORDS: usize = 3;
 
 /// A word of all masks, by line.

@@ -69,7 +69,7 @@ impl<T: Word, const WORDS: usize, const LINES: usize> Unmasked<'_, T, WORDS, LIN
         if v == word {
             along_line = along_line | L::each(proof, &along.last).shifted_up(at);
         } else if v == word + 1 && at > L::MODULES - 8 {
-            // The rest of them.
+            // The modules that did not fit the word before.
             along_line = along_line | L::each(proof, &along.last).shifted_down(L::MODULES - at);
         }
         strip[BORDER + LINE] = along_line;
@@ -130,8 +130,8 @@ fn score_runs<L: Lanes, const LINES: usize>(
     let mut runs = Runs::new(proof, strip[BORDER]);
     // A symbol has a multiple of 4 lines and one more.
     for four in strip[BORDER + 1..BORDER + size].as_chunks::<4>().0 {
-        // Not by `map`: in `qr-service` the compiler called it instead of inlining it, and each operation on a
-        // register in it too, so that a picture took a quarter more instructions.
+        // Not by `map`: in `qr-service` the compiler did not inline it, nor the register operations in it, and a
+        // picture took a quarter more instructions.
         let (a, b) = (runs.step(four[0]), runs.step(four[1]));
         let (c, d) = (runs.step(four[2]), runs.step(four[3]));
         // 1 for a window, 2 for the first of a run.
@@ -253,7 +253,7 @@ const fn planes_for(most: usize) -> usize {
     most.ilog2() as usize + 1
 }
 
-/// Runs a loop as [`Lanes::apart`] does.
+/// Calls [`Lanes::apart`] with an inlined closure.
 macro_rules! apart {
     ($lanes:ty, $proof:ident, $run:expr) => {
         <$lanes>::apart(
@@ -320,7 +320,7 @@ fn share_points(dark: u32, size: usize) -> u32 {
     (20 * dark).abs_diff(10 * total) / total * 10
 }
 
-/// The mask with the lowest penalty; the first of several.
+/// The mask with the lowest penalty; the first if several have it.
 pub(super) fn choose_mask<T: Word, const WORDS: usize, const LINES: usize>(
     rows: &PackedLines<T, WORDS, LINES>,
     columns: &PackedLines<T, WORDS, LINES>,
@@ -339,8 +339,8 @@ pub(super) fn choose_mask<T: Word, const WORDS: usize, const LINES: usize>(
     (0..8).min_by_key(|&mask| points[usize::from(mask)]).unwrap_or(0)
 }
 
-/// The penalty of each mask, with the widest registers that the processor has. AVX-512 has registers of the same
-/// width as AVX2 here, and fewer instructions for the same.
+/// The penalty of each mask, computed with the widest registers that the processor has. With AVX-512 this uses
+/// registers of the same width as with AVX2, but fewer instructions.
 #[cfg(target_arch = "x86_64")]
 fn best_score<T: Word, const WORDS: usize, const LINES: usize>(
     rows: &Unmasked<'_, T, WORDS, LINES>,

@@ -15,7 +15,7 @@ struct BitReader<'a> {
 }
 
 impl BitReader<'_> {
-    /// The eight codewords from `index` on, the first bit topmost; zeros after the last codeword.
+    /// The eight codewords from `index` on, the most significant bit first; zeros after the last codeword.
     #[inline(always)]
     fn word(&self, index: usize) -> u64 {
         match self.bytes.get(index..) {
@@ -27,8 +27,8 @@ impl BitReader<'_> {
         }
     }
 
-    /// Takes the next `count` bits, 1 to 64, the first bit topmost. Bits of the result after them are not
-    /// zero.
+    /// Takes the next `count` bits, 1 to 64, the most significant bit first. The bits of the result after
+    /// them are undefined.
     #[inline(always)]
     fn take(&mut self, count: u32) -> u64 {
         let (byte, bit) = (self.at / 8, self.at % 8);
@@ -132,7 +132,7 @@ fn fill_strip<O: Order>(stream: &mut BitReader<'_>, free_right: u64, free_left: 
         let run = if O::ones(r & l) > 0 {
             let run = O::ones(r & l).min(32);
             let bits = O::from_stream(stream.take(2 * run));
-            // What follows the run is cut off below.
+            // Bits beyond the run are cleared below.
             right |= O::after(O::every_other(bits), row);
             left |= O::after(O::every_other(O::skip(bits, 1)), row);
             run

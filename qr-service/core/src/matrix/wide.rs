@@ -1,4 +1,4 @@
-//! Words of 32 modules, in 256 bits, for processors that have AVX2.
+//! Words of 32 modules, in 256 bits, for processors that have AVX2 or AVX-512.
 
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -62,7 +62,7 @@ impl<S: Simd> Lanes for Wide<S> {
     fn shifted_down(self, count: usize) -> Self {
         Wide(self.0 >> count as u32)
     }
-    // As for words of 16 modules.
+    // Summed as in `Narrow`.
     #[inline(always)]
     fn add_ones(self, sum: Self) -> Self {
         let x = self.0;

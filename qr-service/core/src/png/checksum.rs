@@ -2,21 +2,21 @@
 //!
 //! `a` is the sum of all bytes, `b` the sum of all values of `a`. A line `d` of `n` bytes adds
 //! `sum(d)` to `a`, and `n * a + sum((n - i) * d[i])` to `b`. So each line is summed once, and its
-//! repetitions follow by arithmetic. What depends on the place in the line is summed for many lines at once:
-//! first their bytes by column, and then the columns.
+//! repetitions follow by arithmetic. The part that depends on the place in the line is computed for many lines
+//! at once: first their bytes are summed by column, then the columns.
 
 /// The largest prime below 2^16.
 const MODULUS: u64 = 65521;
 
 /// The even bytes of a word.
 const EVEN_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
-/// Lines whose columns can be summed before a sum of bytes exceeds 16 bits.
+/// The most lines whose bytes can be summed by column in 16 bits.
 const MOST_LINES: usize = 257;
-/// Words whose bytes have a sum of less than 16 bits.
+/// The most words whose bytes can be summed in 16 bits.
 const MOST_WORDS: usize = 32;
 
-/// The checksum so far, of lines of the same length in buffers of `S` bytes, at most 2064. Behind the line a
-/// buffer has light pixels, 0xff.
+/// The checksum so far, of lines of the same length in buffers of `S` bytes, at most 2064. The rest of each
+/// buffer after the line must be light pixels, 0xff.
 ///
 /// Sums are reduced only at the end: a picture has at most 2049 bytes in each of 16384 lines, so
 /// `b` stays below 255 / 2 * (2049 * 16384)^2, which is less than 2^58.
@@ -27,18 +27,18 @@ pub(super) struct Adler<const S: usize> {
     /// How often each of the lines in `columns` is repeated, and how many they are.
     count: usize,
     lines: usize,
-    /// The sums of the bytes of these lines by place, four times 16 bits: those of the even bytes of each
-    /// word, and those of its odd bytes.
+    /// The sums of the bytes of these lines by place, as four counters of 16 bits per word: those of the even
+    /// bytes, and those of the odd bytes.
     columns: [[u64; S]; 2],
 }
 
 impl<const S: usize> Adler<S> {
-    /// For lines of `len` bytes.
+    /// The checksum before the first of lines of `len` bytes.
     pub(super) fn new(len: usize) -> Self {
         Adler { a: 1, b: 0, len, count: 0, lines: 0, columns: [[0; S]; 2] }
     }
 
-    /// Adds a light line `count` times: filter type 0 and then 0xff throughout.
+    /// Adds a light line `count` times: filter type 0, and 0xff in all other bytes.
     pub(super) fn add_light(&mut self, count: usize) {
         let after_filter = self.len as u64 - 1;
         self.b += count as u64 * 0xff * (after_filter * (after_filter + 1) / 2);
@@ -46,7 +46,7 @@ impl<const S: usize> Adler<S> {
     }
 
     /// Adds the line at the beginning of `buffer` `count` times.
-    // Alone, it keeps its sums in registers.
+    // Not inlined, so that its sums stay in registers.
     #[inline(never)]
     pub(super) fn add(&mut self, buffer: &[u8; S], count: usize) {
         if count != self.count || self.lines == MOST_LINES {
@@ -60,7 +60,7 @@ impl<const S: usize> Adler<S> {
         self.add_sum(sum, count as u64);
     }
 
-    /// Adds `count` lines whose bytes have this sum, except for what depends on the place in the line.
+    /// Adds `count` lines whose bytes have this sum, without the part that depends on the place in the line.
     #[inline(always)]
     fn add_sum(&mut self, sum: u64, count: u64) {
         // Each copy adds the sum of all copies before it once per byte.
@@ -72,7 +72,7 @@ impl<const S: usize> Adler<S> {
     /// The sum of the line's bytes; adds them to `columns`.
     #[inline(always)]
     fn sum_up(&mut self, buffer: &[u8; S]) -> u64 {
-        // A loop of fixed length is shorter, if the buffer is.
+        // For a short buffer, a loop of fixed length takes less time.
         let end = if S <= 64 { S / 8 * 8 } else { self.len.next_multiple_of(8).min(S / 8 * 8) };
         let words = buffer[..end].as_chunks::<8>().0.chunks(MOST_WORDS);
         let [even, odd] = &mut self.columns;
@@ -93,7 +93,7 @@ impl<const S: usize> Adler<S> {
         sum - 0xff * (end - self.len) as u64
     }
 
-    /// Adds what depends on the place in the line: `b` counts byte `i` `n - i` times.
+    /// Adds the part that depends on the place in the line: `b` counts byte `i` `n - i` times.
     fn add_columns(&mut self) {
         let words = self.len.div_ceil(8);
         let mut sum = 0;

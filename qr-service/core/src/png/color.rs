@@ -31,7 +31,7 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// These colours.
+    /// A palette of these colours.
     ///
     /// ```
     /// use qr_core::{Color, Palette};
@@ -42,7 +42,7 @@ impl Palette {
         Palette { dark, light }
     }
 
-    /// Whether it is black on white, which needs no palette.
+    /// Whether the picture is black on white, which PNG can store without a palette.
     fn is_black_on_white(&self) -> bool {
         *self == Palette { dark: Color::BLACK, light: Color::WHITE }
     }
@@ -64,7 +64,7 @@ impl Palette {
 /// ```
 ///
 /// # Errors
-/// [`Error`] if the symbol does not fit; `out` is then unchanged.
+/// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.
 pub fn write_palette_png<'a>(
     modules: impl Into<Modules<'a>>,
     raster: &Raster,
@@ -74,8 +74,8 @@ pub fn write_palette_png<'a>(
     let modules = modules.into();
     // No symbol is higher than it is wide.
     let layout = raster.layout(modules.width())?;
-    // Other buffers than `write_png` has, so that the compiler inlines its functions there as if they
-    // were not used here.
+    // Buffers of other sizes than in `write_png`, so that the compiler inlines the functions there as if
+    // nothing here called them.
     match layout.size_px {
         ..=256 => write_picture::<{ SMALL + 16 }>(modules, &layout, palette, out),
         257..=1024 => write_picture::<{ MIDDLE + 16 }>(modules, &layout, palette, out),
@@ -84,15 +84,15 @@ pub fn write_palette_png<'a>(
     Ok(())
 }
 
-/// Pictures of more bytes of pixels are as [`write_palette_png`] writes them: Zopfli would take seconds.
+/// The most bytes of pixels that Zopfli gets: for larger pictures it would take seconds.
 #[cfg(feature = "zopfli")]
 const MAX_ZOPFLI_BYTES: usize = 40 * 1024;
-/// A third of Zopfli's time by default, for nearly as few bytes.
+/// Takes a third of the time of Zopfli's default, for nearly as few bytes.
 #[cfg(feature = "zopfli")]
 const ITERATIONS: NonZeroU64 = NonZeroU64::new(5).unwrap();
 
-/// Appends the same picture as [`write_palette_png`], in up to 0.3 s and, if that is fewer, the bytes that Zopfli
-/// makes. A picture of more than about 570 pixels a side is as usual.
+/// Appends the same picture as [`write_palette_png`], compressed by Zopfli if that makes it smaller. This takes up to
+/// 0.3 s. A picture of more than about 570 pixels a side gets the bytes of [`write_palette_png`].
 ///
 /// ```
 /// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png, write_smallest_png};
@@ -108,7 +108,7 @@ const ITERATIONS: NonZeroU64 = NonZeroU64::new(5).unwrap();
 /// ```
 ///
 /// # Errors
-/// [`Error`] if the symbol does not fit; `out` is then unchanged.
+/// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.
 #[cfg(feature = "zopfli")]
 pub fn write_smallest_png<'a>(
     modules: impl Into<Modules<'a>>,
@@ -140,7 +140,7 @@ pub fn write_smallest_png<'a>(
     Ok(())
 }
 
-/// The bytes that elements stand for.
+/// Expands the elements of a stream to the bytes that they stand for.
 #[cfg(feature = "zopfli")]
 struct Inflated(Vec<u8>);
 
@@ -173,7 +173,7 @@ fn write_picture<const S: usize>(
     write_elements(modules, layout, palette, &counts, sum, write, out);
 }
 
-/// Writes the picture by the elements that `write` describes, with Huffman codes from their counts.
+/// Writes the picture from the elements that `write` describes, with Huffman codes from their counts.
 fn write_elements(
     modules: Modules<'_>,
     layout: &Layout,
@@ -226,7 +226,7 @@ fn write_palette(Palette { dark, light }: &Palette, out: &mut Vec<u8>) {
     write_chunk(out, b"PLTE", |out| {
         out.extend(colors.iter().flat_map(|color| [color.red, color.green, color.blue]));
     });
-    // Entries at the end that are opaque need not be listed.
+    // `tRNS` may leave out opaque entries at the end.
     let alphas = colors.map(|color| color.alpha);
     let listed = 2 - alphas.iter().rev().take_while(|alpha| **alpha == 255).count();
     if listed > 0 {
@@ -234,8 +234,8 @@ fn write_palette(Palette { dark, light }: &Palette, out: &mut Vec<u8>) {
     }
 }
 
-/// Describes the picture to `sink`; returns the Adler-32 of its lines. It differs from that of
-/// `write_png` in that the symbol need not be square.
+/// Describes the picture to `sink`; returns the Adler-32 of its lines. Unlike the function of `write_png`
+/// it accepts symbols that are not square.
 fn describe<const S: usize, K: Sink>(modules: Modules<'_>, layout: &Layout, sink: &mut K) -> u32 {
     let above = layout.offset_px;
     let below = layout.size_px - above - layout.symbol_px;

@@ -9,14 +9,14 @@ use std::ops::Range;
 
 use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS, MISSING};
 
-/// What a symbol without a code adds to the length of a stream, at least.
+/// The least that a symbol without a code adds to the length of a stream, see [`MISSING`].
 pub(crate) const MISSING_BYTES: usize = (MISSING >> 16) as usize / 8;
 
 /// Takes the elements of the stream, in order.
 pub(crate) trait Sink {
     fn literal(&mut self, byte: u8);
 
-    /// The bytes of `line` in `range`.
+    /// The bytes of `line` in `range`, as literals.
     fn literals(&mut self, line: &[u8], range: Range<usize>) {
         line[range].iter().for_each(|&byte| self.literal(byte));
     }
@@ -25,7 +25,7 @@ pub(crate) trait Sink {
     fn repeat(&mut self, len: usize, distance: usize);
 }
 
-/// The first piece of a repetition of at least 3 bytes: no piece is shorter.
+/// Length of the first piece of a repetition of at least 3 bytes, such that no further piece is shorter than 3.
 #[inline(always)]
 fn first_piece(len: usize) -> usize {
     match len - len.min(MAX_REPEAT) {
@@ -130,21 +130,21 @@ pub(crate) struct Writer<'a> {
     last_distance: (usize, u64, u32),
 }
 
-/// Where a stream is being written.
+/// The position in a stream that is being written.
 #[derive(Clone, Copy)]
 struct State {
     at: usize,
-    /// Bits not written yet, the first lowest; fewer than 8 between calls.
+    /// Bits not written yet, the least significant first; fewer than 8 between calls.
     bits: u64,
     pending: u32,
 }
 
 impl State {
     /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 63 in all.
-    /// Its other bits must be zero.
+    /// The other bits of `value` must be zero.
     #[inline(always)]
     fn hold(&mut self, value: u64, count: u32) {
-        // Only a missing code shifts too far; its picture is thrown away.
+        // Only a missing code shifts too far, and a picture with a missing code is discarded.
         self.bits |= value.wrapping_shl(self.pending);
         self.pending += count;
     }
@@ -158,7 +158,7 @@ impl State {
     /// fill a byte.
     #[inline(always)]
     fn store(&mut self, out: &mut [u8]) {
-        // There is no room only after a missing code.
+        // Only a missing code can move beyond the room.
         if let Some(place) = out.get_mut(self.at..self.at + 8) {
             place.copy_from_slice(&self.bits.to_le_bytes());
         }
@@ -209,11 +209,11 @@ impl<'a> Writer<'a> {
         self.out.resize(self.state.at + count.max(768 + self.state.at / 2), 0);
     }
 
-    /// Writes literals, of whose codes `N` and 7 bits more fit a word.
+    /// Writes literals. A word must have room for 7 pending bits and `N` of their codes.
     #[inline(always)]
     fn put_literals<const N: usize>(&mut self, line: &[u8], range: Range<usize>) {
-        // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
-        // half the time.
+        // A code has less than 16 bits. Making room for all of them at once, and keeping the state in
+        // registers, halves the time.
         self.make_room(2 * range.len() + 16);
         let (literals, out, mut state) =
             (&self.codes.literals, self.out.as_mut_slice(), self.state);
@@ -223,8 +223,8 @@ impl<'a> Writer<'a> {
             state.store(out);
         }
         match line[..range.end].last_chunk::<N>() {
-            // Their number is as good as random, so a loop for the rest would often be predicted wrong. Codes
-            // that are written already become codes of no bits.
+            // The length of the rest is close to random, so the processor would often mispredict the end of a
+            // loop over it. Instead all `N` last bytes are written, those already written as codes of 0 bits.
             Some(last) => {
                 for (k, byte) in last.iter().enumerate() {
                     let is_in_rest = u32::from(k + rest.len() >= N);
@@ -280,7 +280,7 @@ impl Sink for Writer<'_> {
         }
     }
 
-    // With several kinds of pictures in a program, the compiler would call it, and `/qrcode` would pay.
+    // In a program with several kinds of pictures the compiler would not inline it, which makes `/qrcode` slower.
     #[inline(always)]
     fn repeat(&mut self, len: usize, distance: usize) {
         let coded = LENGTH_CODES[len];
@@ -296,8 +296,8 @@ impl Sink for Writer<'_> {
     }
 }
 
-/// Limits of the matches between the lines of a symbol. Prepared codes do not have a code for every
-/// length.
+/// Limits of the matches between the lines of a symbol, because prepared codes do not have a code for
+/// every length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The longest match between lines; matches between light lines may be longer.
@@ -307,11 +307,11 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// For codes made from the stream's own statistics.
+    /// No limits, for codes made from the stream's own statistics.
     pub(crate) const NONE: Limits = Limits { most: usize::MAX, edges: [0; 2] };
 
-    /// For prepared codes and a picture of lines of `line_len` bytes, each repeated `scale` times: up
-    /// to the end of the length code after that of the shortest match between lines.
+    /// Limits for prepared codes and a picture of lines of `line_len` bytes, each repeated `scale` times.
+    /// Matches may use the length code of the shortest match between lines, and the next one.
     pub(crate) fn prepared(line_len: usize, scale: usize, edges: [usize; 2]) -> Self {
         let least = (scale - 1) * line_len + edges[0] + edges[1];
         let code = LENGTH_CODES[least].code + 1;
@@ -351,7 +351,7 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         coder
     }
 
-    /// Writes `len` bytes 0xff: one, and a repetition of it.
+    /// Writes `len` bytes 0xff: one literal and its repetition.
     fn put_light(&mut self, len: usize) {
         self.sink.literal(0xff);
         self.repeat_at(len - 1, 1, 0xff);
@@ -373,7 +373,7 @@ impl<'a, S: Sink> LineCoder<'a, S> {
     fn flush(&mut self, same: &[u8]) {
         let len = std::mem::take(&mut self.pending);
         match len {
-            // Most are one piece.
+            // Most matches are one piece.
             3..=MAX_REPEAT => self.sink.repeat(len, self.line_len),
             0..3 => {
                 let end = &self.last[2 - len.saturating_sub(same.len())..];
@@ -383,8 +383,9 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         }
     }
 
-    /// The range of bytes of a line that are written because they differ from the line before, within the
-    /// limits, if `copies` more of the line follow. `equal` is the number of equal bytes at either end.
+    /// The range of bytes of a line that are written as literals, because they differ from the line before or
+    /// the limits require it. `copies` more of the line follow; `equal` is the number of equal bytes at
+    /// either end.
     #[inline(always)]
     fn differing(&self, equal: (usize, usize), copies: usize) -> (usize, usize) {
         let (len, Limits { most, edges: [left, right] }) = (self.line_len, self.limits);
@@ -404,7 +405,8 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         self.put_changed(line, equal_bytes(line, before), copies);
     }
 
-    /// Writes `line` and `copies` more of it after a line with as many equal bytes at either end.
+    /// Writes `line` and `copies` more of it. `equal` is the number of bytes at either end that equal those
+    /// of the line before.
     #[inline(always)]
     pub(crate) fn put_changed(&mut self, line: &[u8], equal: (usize, usize), copies: usize) {
         let (same, end) = self.differing(equal, copies);
@@ -420,8 +422,8 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         }
     }
 
-    /// Ends the picture with `count` copies of `light`, filter type 0 and then 0xff throughout, after
-    /// `before`.
+    /// Ends the picture with `count` copies of `light`, after the line `before`. In `light`, filter type 0 is
+    /// followed by 0xff throughout.
     pub(crate) fn finish(mut self, light: &[u8], before: &[u8], count: usize) {
         if count > 0 {
             let (same, end) = self.differing(equal_bytes(light, before), count - 1);

@@ -16,11 +16,11 @@ const MAX_BITS: usize = 15;
 const MAX_LENGTH_BITS: usize = 7;
 /// Number of symbols of the code for code lengths.
 const LENGTH_SYMBOLS: usize = 19;
-/// The order in which the header has the lengths of that code.
+/// The order in which the header lists the lengths of that code.
 const LENGTH_ORDER: [usize; LENGTH_SYMBOLS] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// Bytes of the longest header: 3 + 14 + 19 * 3 bits, and 316 lengths of at most 7 + 7 bits; and two more, because
-/// bits are put into three bytes at a time.
+/// Bytes of the longest header, 3 + 14 + 19 * 3 bits and 316 lengths of at most 7 + 7 bits; and two more, because
+/// [`Header::put`] writes three bytes at a time.
 const MAX_HEADER: usize = 576 + 2;
 
 /// Code lengths for one block.
@@ -30,13 +30,13 @@ pub(crate) struct Lengths {
     pub(crate) distances: [u8; DISTANCES],
 }
 
-/// What stands for the code of a symbol that has none: no bits, counted as 4096 bytes. So a stream that
-/// would need it is longer than any real one, which [`super::deflate::Writer`] notices at its end: a
-/// check of each code would cost more than all else about it.
+/// Stands for the code of a symbol that has none: it writes no bits but counts as 4096 bytes. So a stream
+/// with such a symbol seems longer than any real one, which [`super::deflate::Writer`] notices at its end.
+/// Checking each code would cost more than writing it.
 pub(crate) const MISSING: u32 = 1 << 31;
 
-/// The codes of a block: each symbol's code, first bit lowest, with its length from bit 16 on;
-/// [`MISSING`] for symbols without one.
+/// The codes of a block: each symbol's code, the first bit least significant, with its length from bit 16 on;
+/// [`MISSING`] for symbols without a code.
 pub(crate) struct Codes {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
@@ -45,7 +45,7 @@ pub(crate) struct Codes {
     pub(crate) longest: u8,
 }
 
-/// The bits at the start of a block, first bit lowest, which transmit its codes.
+/// The bits at the start of a block that transmit its codes, the first bit least significant.
 #[cfg_attr(test, derive(Clone))]
 pub(crate) struct Header {
     bytes: [u8; MAX_HEADER],
@@ -153,7 +153,7 @@ const fn length_at(lengths: &Lengths, literals: usize, i: usize) -> u8 {
     if i < literals { lengths.literals[i] } else { lengths.distances[i - literals] }
 }
 
-/// How many of `lengths` the header needs: up to the last that is not 0, at least `least`.
+/// How many of `lengths` the header lists: up to the last that is not 0, but at least `least`.
 const fn len_sent<const N: usize>(lengths: &[u8; N], least: usize) -> usize {
     let mut n = N;
     while n > least && lengths[n - 1] == 0 {
@@ -193,7 +193,7 @@ impl Codes {
             sent -= 1;
         }
         let mut header = Header { bytes: [0; MAX_HEADER], bits: 0 };
-        // The last block of the stream, with dynamic codes.
+        // Marks the last block of the stream, with dynamic codes.
         header.put(0b101, 3);
         header.put(literals - 257, 5);
         header.put(distances - 1, 5);
@@ -343,7 +343,7 @@ const fn limit<const N: usize>(depths: &mut [u16; N], used: usize, max_bits: usi
         depths[i] += 1;
     }
     while sum < full {
-        // Shorten the most frequent code that fits. The deepest always does: the sum, and so the gap,
+        // Shorten the most frequent code that fits. The deepest code always fits: the sum, and so the gap,
         // is a multiple of its share.
         i = used - 1;
         while full >> depths[i] > full - sum {

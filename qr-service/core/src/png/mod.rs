@@ -40,13 +40,13 @@ const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 /// ```
 ///
 /// # Errors
-/// [`Error`] if the symbol does not fit; `out` is then unchanged.
+/// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.
 pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), Error> {
     let layout = raster.layout(symbol.size())?;
     let prepared = (*raster == Raster::SERVICE).then(|| CODES.get(usize::from(symbol.version) - 1));
     match prepared.flatten() {
         Some(codes) => write_with_prepared_codes(symbol, &layout, codes, out),
-        // Most pictures are small, and a buffer for the largest takes time to clear.
+        // Most pictures are small, and clearing a buffer for the largest takes time.
         None if layout.size_px <= 256 => write_with_own_codes::<SMALL>(symbol, &layout, out),
         None if layout.size_px <= 1024 => write_with_own_codes::<MIDDLE>(symbol, &layout, out),
         None => write_with_own_codes::<LARGE>(symbol, &layout, out),
@@ -71,28 +71,28 @@ pub fn to_png(symbol: &Symbol, raster: &Raster) -> Result<Vec<u8>, Error> {
     write_png(symbol, raster, &mut png).map(|()| png)
 }
 
-/// Room for a line of the service's picture, see [`Line`].
+/// Bytes of a buffer for a line of the service's picture, see [`Line`].
 const SERVICE: usize = Raster::SERVICE.size_px as usize / 8 + 15;
-/// Room for a line of 256 pixels.
+/// Bytes of a buffer for a line of 256 pixels.
 const SMALL: usize = 256 / 8 + 16;
-/// Room for a line of 1024 pixels.
+/// Bytes of a buffer for a line of 1024 pixels.
 const MIDDLE: usize = 1024 / 8 + 16;
-/// Room for a line of the largest picture.
+/// Bytes of a buffer for a line of the largest picture.
 const LARGE: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 
-/// The limits of matches if codes are prepared.
+/// The limits of matches for prepared codes.
 fn limits(layout: &Layout) -> Limits {
     let light_px = layout.size_px - layout.offset_px - layout.symbol_px;
     let edges = [1 + layout.offset_px / 8, light_px / 8];
     Limits::prepared(1 + layout.size_px.div_ceil(8), layout.scale_px, edges)
 }
 
-/// Writes the picture with prepared Huffman codes, or with its own if a code is missing: a mistake in the
-/// tables must not become a picture that nobody can read.
+/// Writes the picture with prepared Huffman codes, or with its own if a code is missing, so that a mistake in
+/// the tables cannot produce a broken picture.
 fn write_with_prepared_codes(symbol: &Symbol, layout: &Layout, codes: &Codes, out: &mut Vec<u8>) {
     let start = out.len();
     let len = write_picture::<SERVICE>(symbol, layout, codes, limits(layout), out);
-    // No prepared code makes a stream of half that length.
+    // A stream with prepared codes has less than half that length.
     if len >= MISSING_BYTES {
         out.truncate(start);
         write_with_own_codes::<SMALL>(symbol, layout, out);
@@ -117,7 +117,7 @@ fn write_header(size_px: u32, out: &mut Vec<u8>) {
     });
 }
 
-/// Returns the length of the deflate stream.
+/// Writes the picture with these codes. Returns the length of the deflate stream.
 fn write_picture<const S: usize>(
     symbol: &Symbol,
     layout: &Layout,

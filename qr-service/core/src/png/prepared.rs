@@ -1,8 +1,8 @@
 //! Prepared Huffman codes for the service's picture, by version.
 //!
-//! At one scale and offset, each byte of a line shows few modules, so all texts have nearly the same
-//! statistics. A code made from many texts costs a few bytes more than the picture's own code, and
-//! saves a pass over the picture and making the code. The test in `tests.rs` writes the tables in `lengths.rs`.
+//! At a given scale and offset, each byte of a line shows few modules, so all texts have nearly the same
+//! statistics. A code made from many texts takes a few bytes more than the picture's own code, but saves
+//! counting its symbols and making the code. The test in `tests.rs` writes the tables in `lengths.rs`.
 
 use super::huffman::{Codes, DISTANCES, LITERALS, Lengths};
 
@@ -13,7 +13,7 @@ use lengths::LENGTHS;
 /// Versions with prepared codes: enough for a text of 512 bytes at level L.
 const VERSIONS: usize = 15;
 
-/// Codes for the picture of [`crate::Raster::SERVICE`], by version from 1.
+/// Codes for the picture of [`crate::Raster::SERVICE`], for versions from 1 on.
 pub(super) static CODES: [Codes; VERSIONS] = {
     const NO_LENGTHS: Lengths = Lengths { literals: [0; LITERALS], distances: [0; DISTANCES] };
     let mut codes = [const { Codes::new(&NO_LENGTHS) }; VERSIONS];
@@ -25,7 +25,7 @@ pub(super) static CODES: [Codes; VERSIONS] = {
     codes
 };
 
-/// Code lengths from pairs of a symbol and its length; distances are numbered after the literals.
+/// Reads code lengths from pairs of a symbol and its length; distances are numbered after the literals.
 const fn unpack(pairs: &[(u16, u8)]) -> Lengths {
     let mut lengths = Lengths { literals: [0; LITERALS], distances: [0; DISTANCES] };
     let mut i = 0;

@@ -1,9 +1,9 @@
 //! Repetitions within the bytes that change from line to line.
 //!
 //! [`LineCoder`](super::deflate::LineCoder) writes these bytes as literals. Where modules are wide, most of them repeat
-//! bytes further back. Hash tables find the last place of the same bytes; of these repetitions and of literals, a
-//! shortest path over the bytes takes the cheapest, by how often each symbol was used so far. Zopfli does the same, but
-//! again and again and on all bytes (J. Alakuijala and L. Vandevenne, 2013).
+//! bytes further back. Hash tables find the last place of the same bytes. A shortest path over the bytes then chooses
+//! between these repetitions and literals; costs follow from how often each symbol was used so far. Zopfli does the
+//! same, but in many rounds and on all bytes (J. Alakuijala and L. Vandevenne, 2013).
 
 use std::ops::Range;
 
@@ -11,37 +11,38 @@ use super::deflate::{Counts, MAX_REPEAT, Sink, WINDOW, distance_code, length_cod
 use super::huffman::{DISTANCES, LITERALS};
 use crate::raster::Layout;
 
-/// Whether a picture gains. Where a byte is one module or shows several, it is hardly longer as literals.
+/// Whether repetitions make a picture smaller. Where each byte shows one module or several, they hardly do.
 pub(super) const fn are_worth_it(layout: &Layout) -> bool {
     !matches!(layout.scale_px, 0..=4 | 8)
 }
 
-/// Lengths of the sequences that places are found by, in bytes.
+/// Lengths of the sequences that are hashed to find places, in bytes.
 const KEYS: [u32; 3] = [4, 8, 12];
-/// Hashes of each length.
+/// Number of hashes for each length.
 const HASHES: usize = 2048;
 /// Bytes that are read to hash a sequence.
 const READ: usize = 16;
 
-/// The least length of a repetition.
+/// The shortest repetition.
 const MIN_REPEAT: usize = 3;
-/// Repetitions that are so many bytes shorter than the longest are tried too.
+/// Repetitions that are up to this many bytes shorter than the longest are tried too.
 const SHORTER: usize = 3;
-/// Up to so many rows, bytes are looked at that a repetition already reaches, unless the way to them saves less than a
-/// quarter of what bytes cost on average; in larger symbols, unless it saves less than all of it: there are so many places
-/// that little is lost, and it takes a third of the time.
+/// Decides which bytes inside a repetition are searched for further repetitions: those whose path is cheaper than the
+/// repetition's end by a share of the average cost of a byte, for each byte up to that end. Symbols of up to this many
+/// rows use a quarter as the share, larger ones the whole cost: they have so many repetitions that little is lost, and
+/// the search takes a third of the time.
 const FEW_ROWS: usize = 25;
-/// Repetitions begin in the first bytes that a module has pixels in: from others they hardly gain.
+/// Repetitions begin only in the first bytes in which a module has pixels. From other bytes they save little.
 const BYTES_OF_MODULE: usize = 4;
 
 /// Costs are in sixteenths of a bit.
 const BIT_SHIFT: u32 = 4;
-/// Symbols that are assumed to have been used, so that the first costs are not far off.
+/// Number of symbols that count as used at the start, so that the first costs are not far off.
 const PRIOR: u32 = 256;
-/// The cost of no way.
+/// The cost of a byte that no path reaches.
 const NEVER: u32 = u32::MAX;
 
-/// A literal if there is no distance, else a repetition.
+/// A literal if the distance is 0, else a repetition.
 #[derive(Clone, Copy, Default)]
 struct Element {
     len_or_byte: u16,
@@ -61,35 +62,35 @@ impl Element {
     }
 }
 
-/// The cheapest way found to a byte: its cost and its last element.
+/// The cheapest path found to a byte: its cost and its last element.
 #[derive(Clone, Copy)]
 struct Way {
     cost: u32,
     last: Element,
 }
 
-/// A byte of the lines: its index there, and where in the picture it is or its last copy.
+/// A byte of the lines: its index in [`History::bytes`], and the position of its last copy in the picture.
 #[derive(Clone, Copy)]
 struct Source {
     index: u32,
     at: u32,
 }
 
-/// Beyond all lines.
+/// A source beyond all lines, which matches no byte.
 const NO_SOURCE: Source = Source { index: u32::MAX / 2, at: 0 };
 
-/// The changed lines of a picture, each once, and the last places of their sequences.
+/// The changed lines of a picture, each stored once, and the last places of their sequences.
 struct History {
-    /// The lines, and room to read after them.
+    /// The lines, followed by [`READ`] zeros.
     bytes: Vec<u8>,
     line_len: usize,
     /// Bytes from the first copy of a line to the last.
     copies_len: usize,
-    /// By hash: the last place for each length.
+    /// By hash: the last place of a sequence of each length.
     sources: Vec<[Source; KEYS.len()]>,
 }
 
-/// The line at hand: the index of its first byte, its place in the picture, and the range that is to be written.
+/// The current line: the index of its first byte, its position in the picture, and the range to write.
 struct Changed {
     index: usize,
     at: usize,
@@ -106,7 +107,8 @@ impl History {
         index
     }
 
-    /// Enters a byte of a line under its sequences; returns the last place of each, the shortest first.
+    /// Stores the place of a byte under the sequences that begin there; returns their former places, that of the
+    /// shortest sequence first.
     #[inline(always)]
     fn replace(&mut self, line: &Changed, byte: usize) -> [Source; KEYS.len()] {
         let index = line.index + byte;
@@ -115,7 +117,7 @@ impl History {
         let at = (line.at + byte + self.copies_len) as u32;
         std::array::from_fn(|k| {
             let bits = 8 * KEYS[k];
-            // Its last 8 bytes and its first ones.
+            // The sequence's last 8 bytes and its first up to 8.
             let last = (word << (128 - bits) >> 64) as u64;
             let first = (word as u64) << (64 - bits.min(64));
             let key = last.wrapping_add(first.rotate_right(7));
@@ -125,7 +127,7 @@ impl History {
         })
     }
 
-    /// The repetition of a source from a byte of the line on: its length and distance; `None` if it has no more than
+    /// Length and distance of the repetition of a source from a byte of the line on; `None` if it is not longer than
     /// `known` bytes.
     #[inline(always)]
     fn repetition(
@@ -143,7 +145,8 @@ impl History {
         let mut len = equal_bytes(&self.bytes[here..here + most], &self.bytes[there..there + most]);
         let mut distance = line.at + byte + self.copies_len - source.at as usize;
         if there < line.index {
-            // The copy that is nearest. What follows its line in the picture may be no line of these.
+            // Use the nearest copy. The repetition must end with that line, because the next line in the picture may
+            // not be the next of `bytes`.
             distance -= self.copies_len;
             len = len.min(self.line_len - source.at as usize % self.line_len);
         }
@@ -151,14 +154,14 @@ impl History {
     }
 }
 
-/// What symbols cost.
+/// The cost of each symbol.
 struct Costs {
     literals: [u32; LITERALS],
     distances: [u32; DISTANCES],
 }
 
 impl Costs {
-    /// By how often each symbol was used.
+    /// Costs that follow from how often each symbol was used.
     fn of(counts: &Counts) -> Self {
         let all = |counts: &[u32], prior| log2(4 * (counts.iter().sum::<u32>() + prior));
         let literals = all(&counts.literals, PRIOR);
@@ -190,9 +193,9 @@ pub(super) struct Repeats {
     at: usize,
     /// By byte of a line: whether repetitions begin there.
     begins: Vec<bool>,
-    /// By byte of the range at hand, from its first on.
+    /// By byte of the current range, from its first on.
     ways: Vec<Way>,
-    /// Changed lines so far, the bytes of their ranges, and what these cost.
+    /// Changed lines so far, the bytes of their ranges, and the cost of these bytes.
     lines: usize,
     bytes: u32,
     spent: u32,
@@ -203,7 +206,7 @@ impl Repeats {
     pub(super) fn new(layout: &Layout, rows: usize) -> Self {
         let (line_len, scale_px) = (layout.line_len(), layout.scale_px);
         let counts = Counts::new();
-        // Pixels of a module up to the end of a byte, of that module which the byte ends in.
+        // Pixels of the byte's last module up to the end of the byte.
         let shown_px = |byte| (8 * byte + scale_px - 1 - layout.offset_px % scale_px) % scale_px;
         Repeats {
             elements: Vec::new(),
@@ -236,7 +239,7 @@ impl Repeats {
         self.at += element.bytes();
     }
 
-    /// Finds the cheapest way to each byte of a line that may be on the cheapest way to the end of its range.
+    /// Finds the cheapest path to each byte of a line that may be on the cheapest path to the end of its range.
     fn find_ways(&mut self, line: &Changed) {
         let Range { start, end } = line.range;
         self.ways[..=end - start].fill(Way { cost: NEVER, last: Element::default() });
@@ -275,7 +278,7 @@ impl Repeats {
         }
     }
 
-    /// Returns the length of the longest repetition; 1 if there is none.
+    /// Tries the repetitions that begin at a byte. Returns the length of the longest; 1 if there is none.
     #[inline(always)]
     fn reach_by_repetitions(
         &mut self,
@@ -284,7 +287,7 @@ impl Repeats {
         sources: [Source; KEYS.len()],
     ) -> usize {
         let (mut longest, from) = (MIN_REPEAT - 1, byte - line.range.start);
-        // As those in the lines above, they are given by their last copies.
+        // Positions are those of the last copies, as for the lines above.
         let back = |distance: usize| Source {
             index: (line.index + byte).wrapping_sub(distance) as u32,
             at: (line.at + byte + self.history.copies_len).wrapping_sub(distance) as u32,
@@ -318,7 +321,7 @@ impl Sink for Repeats {
     }
 
     fn literals(&mut self, line: &[u8], range: Range<usize>) {
-        // The more lines there were, the less one of them changes.
+        // The more lines were counted, the less a further one changes the costs.
         if self.lines.is_power_of_two() {
             self.costs = Costs::of(&self.counts);
         }
@@ -338,14 +341,14 @@ impl Sink for Repeats {
     }
 }
 
-/// The binary logarithm in sixteenths; between powers of two it is a line.
+/// The binary logarithm in sixteenths, linear between powers of two.
 fn log2(x: u32) -> u32 {
     let power = x.ilog2();
     let part = (u64::from(x) << BIT_SHIFT >> power) as u32;
     (power << BIT_SHIFT) + part - (1 << BIT_SHIFT)
 }
 
-/// How many bytes at the beginning are equal.
+/// Number of equal bytes at the beginning.
 #[inline(always)]
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());

@@ -46,7 +46,7 @@ fn a_picture_that_needs_a_missing_code_has_codes_of_its_own() {
             assert!(png == prepared || png == own, "without symbol {missing}");
             fallbacks += usize::from(png != prepared);
         }
-        // Without the code that ends each block.
+        // Without the code for the end of a block.
         let mut literals = codes.literals;
         literals[256] = MISSING;
         let codes = Codes { literals, header: codes.header.clone(), ..*codes };

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Bits of one segment, by the formulas of section 7.4.
+/// Returns the bits of one segment, by the formulas of section 7.4.
 fn segment_bits(mode: Mode, len: usize, range: usize) -> usize {
     let payload = match mode {
         Mode::Numeric => len / 3 * 10 + [0, 4, 7][len % 3],
@@ -11,7 +11,7 @@ fn segment_bits(mode: Mode, len: usize, range: usize) -> usize {
     mode.header_bits(range) as usize + payload
 }
 
-/// The least bits over every split at every byte: the plain shortest path, as the oracle.
+/// Returns the least bits over all splits, by a plain shortest path over all bytes, to compare with.
 fn plain_least_bits(text: &[u8], range: usize) -> usize {
     let mut least = vec![0; text.len() + 1];
     for start in (0..text.len()).rev() {

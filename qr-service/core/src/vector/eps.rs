@@ -32,12 +32,12 @@ pub fn write_eps<'a>(
     let modules = modules.into();
     let page = print.page(&modules)?;
     let (width, height) = (Decimal(page.width), Decimal(page.height));
-    // The integers must contain the numbers as written.
+    // The box in whole points must contain the sizes as `Decimal` writes them.
     let whole = |length: f64| (length - 0.00005).ceil();
     let (whole_width, whole_height) = (whole(page.width), whole(page.height));
     let (left, top, module) = (Decimal(page.left), Decimal(page.top), page.module);
     let dark = print.dark.operator(FILL);
-    // A picture is decompressed by a filter of level 3.
+    // The filter that decompresses a picture is of level 3.
     let level =
         if print.overlays.iter().any(|it| matches!(it, Overlay::Picture { .. })) { 3 } else { 2 };
     // Writing to a string cannot fail.
@@ -86,7 +86,7 @@ dup 128 [/Euro /.notdef /quotesinglbase /florin /quotedblbase /ellipsis /dagger 
 currentdict end /F exch definefont pop
 ";
 
-/// What sets the colour of areas, in CMYK and in RGB.
+/// The operators that set the colour of areas, in CMYK and in RGB.
 const FILL: [&str; 2] = ["setcmykcolor", "setrgbcolor"];
 
 fn background(print: &Print<'_>, page: &Page) -> String {
@@ -104,7 +104,7 @@ fn put_overlay(overlay: &Overlay<'_>, out: &mut String) {
         }
         Overlay::Picture { at, size, .. } => {
             let Some(((wide, high), compressed)) = overlay.compressed() else { return };
-            // Its unit square has y up.
+            // In the unit square of a picture, y goes up.
             let (x, y) = (Decimal(at.0), Decimal(at.1 + size.1));
             let (width, height) = (Decimal(size.0), Decimal(size.1));
             let _ = write!(
@@ -132,8 +132,8 @@ fn fill(outline: &[Step], out: &mut String) {
     out.push_str(" eofill");
 }
 
-/// The outline in the operators defined above. After `closepath` the current point is the beginning
-/// of the path, which the next one is relative to.
+/// Writes the outline in the operators defined above. After `closepath` the current point is the beginning
+/// of the path, and the next path is relative to it.
 struct Operators<'a> {
     out: &'a mut String,
     line_start: usize,

@@ -1,12 +1,12 @@
-//! Where a caption stands: one line below the standard's quiet zone, whatever the margin.
+//! The place of a caption: one line below the standard's quiet zone, whatever the margin.
 
 use crate::modules::Modules;
 
-/// The size of letters as a share of the picture's width, and the most of the width that they take: a longer line has
-/// smaller letters.
+/// The font size as a share of the picture's width, and the largest share of the width that a caption may take: a
+/// longer caption gets a smaller font size.
 const SIZE: f64 = 1.0 / 16.0;
 const MOST: f64 = 0.94;
-/// Height of the line, and where its base line is, in sizes of the letters.
+/// Height of the line, and the distance of its base line from its top, as multiples of the font size.
 const HEIGHT: f64 = 1.5;
 const BASE: f64 = 1.0;
 
@@ -18,12 +18,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line for letters that are `width_em` of their size wide.
+    /// The line for a caption that is `width_em` times its font size wide.
     pub(super) fn new(width_em: f64, modules: &Modules<'_>, margin_modules: u32) -> Self {
         let with_margins = |side: usize| side as f64 + 2.0 * f64::from(margin_modules);
         let width = with_margins(modules.width());
         let size = (width * SIZE).min(width * MOST / width_em);
-        // Of Micro QR and rMQR it has 2 modules.
+        // The quiet zone of Micro QR and rMQR has 2 modules.
         let is_qr = modules.width() >= 21 && modules.width() == modules.height();
         let quiet = if is_qr { 4_u32 } else { 2 };
         let gap = f64::from(quiet.saturating_sub(margin_modules));

@@ -1,11 +1,11 @@
 //! The outline of the dark modules as closed paths of horizontal and vertical lines.
 //!
-//! A path runs with dark on its right, so it goes clockwise around dark areas and counter-clockwise
-//! around light ones within them: both fill rules fill the dark modules.
+//! A path has the dark modules on its right, so it goes clockwise around dark areas and counter-clockwise
+//! around light ones within them. So both fill rules, nonzero and even-odd, fill the dark modules.
 
 use crate::modules::Modules;
 
-/// Takes the paths, in modules, x to the right and y down.
+/// Receives the paths, in modules, x to the right and y down.
 pub(super) trait Path {
     /// Begins a path, relative to the beginning of the one before; the first is relative to the
     /// symbol's top left corner.
@@ -21,7 +21,7 @@ pub(super) trait Path {
 /// Describes the outline to `path`.
 pub(super) fn trace(modules: Modules<'_>, path: &mut impl Path) {
     let mut last = (0, 0);
-    // Upper edges of dark modules that no path has taken yet. Each path has one.
+    // Upper edges of dark modules that no path has used yet. Each path has at least one.
     let mut edges = [[0; 3]; 177];
     let mut above = [0; 3];
     for (y, edges) in edges.iter_mut().enumerate().take(modules.height()) {

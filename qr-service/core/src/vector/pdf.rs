@@ -65,18 +65,18 @@ pub fn write_pdf<'a>(
 
 /// The number of the first picture's object.
 const FIRST_PICTURE: usize = 5;
-/// What sets the colour of areas, in CMYK and in RGB.
+/// The operators that set the colour of areas, in CMYK and in RGB.
 const FILL: [&str; 2] = ["k", "rg"];
 
-/// Appends the dark modules as a path to the content stream of a page: one unit a module, y down, from the
-/// symbol's upper left corner. It is for programs that draw pages of their own: `cm` before it places and scales
-/// the symbol, `f` after it fills it.
+/// Appends the dark modules as a path to the content stream of a page: one unit per module, y down, from the
+/// symbol's upper left corner. It is for programs that write their own pages: write `cm` before the path to place and
+/// scale the symbol, and `f` after it to fill it.
 ///
 /// ```
 /// use qr_core::{Level, encode, write_pdf_path};
 ///
 /// let symbol = encode("https://example.com/", Level::M)?;
-/// // Three points a module, 100 points from the page's left edge, from 700 downwards.
+/// // Three points per module, 100 points from the page's left edge, from 700 points downwards.
 /// let mut content = b"q 3 0 0 -3 100 700 cm\n".to_vec();
 /// write_pdf_path(&symbol, &mut content);
 /// content.extend_from_slice(b"f Q\n");
@@ -86,7 +86,7 @@ pub fn write_pdf_path<'a>(modules: impl Into<Modules<'a>>, out: &mut Vec<u8>) {
     trace(modules.into(), &mut Operators { out, start: (0, 0), at: (0, 0) });
 }
 
-/// The page's content: one unit a module, y down.
+/// The page's content: one unit per module, y down.
 fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
     let mut content = Vec::new();
     if let Some(light) = print.light {
@@ -114,7 +114,7 @@ fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
                 fill(outline, &mut content);
             }
             Overlay::Picture { at, size, .. } => {
-                // Its unit square has y up.
+                // In the unit square of a picture, y goes up.
                 let (x, y) = (Decimal(at.0), Decimal(at.1 + size.1));
                 let (width, height) = (Decimal(size.0), Decimal(size.1));
                 let matrix = format_args!("{width} 0 0 -{height} {x} {y}");
@@ -171,7 +171,7 @@ impl Objects<'_> {
         self.put(format_args!("\nendobj\n"));
     }
 
-    /// A stream that is compressed by zlib.
+    /// Writes a stream that zlib has compressed.
     fn stream(&mut self, about: std::fmt::Arguments<'_>, compressed: &[u8]) {
         self.begin();
         let length = compressed.len();
@@ -191,7 +191,7 @@ impl Objects<'_> {
     }
 }
 
-/// Path operators; PDF has no relative ones.
+/// Writes path operators. They take absolute positions, because PDF has no relative ones.
 struct Operators<'a> {
     out: &'a mut Vec<u8>,
     start: (i32, i32),

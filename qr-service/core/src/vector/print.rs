@@ -1,4 +1,4 @@
-//! What the formats for print have in common.
+//! The options and the page that PDF and EPS share.
 
 use std::fmt;
 
@@ -26,12 +26,12 @@ pub struct Print<'a> {
     pub dark: PrintColor,
     /// The page behind them; `None` leaves the paper.
     pub light: Option<PrintColor>,
-    /// What is filled in the dark colour instead of the modules' own outline; even-odd, so that an outline within another
-    /// is a hole.
+    /// An outline to fill in the dark colour instead of that of the modules. It is filled even-odd, so a part within
+    /// another is a hole.
     pub outline: Option<&'a [Step]>,
-    /// What is drawn over the symbol, in this order.
+    /// Pictures and areas to draw over the symbol, in this order.
     pub overlays: &'a [Overlay<'a>],
-    /// A line of Helvetica below the quiet zone, in the dark colour; a long one is smaller.
+    /// A line of text below the quiet zone, in Helvetica and in the dark colour. A long line gets a smaller font size.
     pub caption: Option<&'a str>,
 }
 
@@ -75,7 +75,7 @@ impl PrintColor {
     /// ```
     pub const BLACK: PrintColor = PrintColor::Cmyk([0, 0, 0, 100]);
 
-    /// Its channels from 0 to 1, and the operator after them, of which there is one for each kind.
+    /// The channels from 0 to 1, followed by the operator for CMYK or for RGB.
     pub(super) fn operator(self, [cmyk, rgb]: [&str; 2]) -> String {
         let (channels, most, operator) = match &self {
             PrintColor::Cmyk(channels) => (&channels[..], 100.0, cmyk),
@@ -86,7 +86,8 @@ impl PrintColor {
     }
 }
 
-/// A step of an outline: in modules from the symbol's upper left corner, y down. Each part of it is closed by itself.
+/// A step of an outline, in modules from the symbol's upper left corner, y down. Each part of an outline is closed
+/// automatically.
 ///
 /// ```
 /// use qr_core::{Print, Step};
@@ -106,7 +107,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Its numbers, and of three operators the one that draws it.
+    /// Its numbers, and the one of three operators that draws it.
     pub(super) fn written<'o>(&self, [begin, line, curve]: [&'o str; 3]) -> (String, &'o str) {
         let point = |(x, y): &(f64, f64)| format!("{} {} ", Decimal(*x), Decimal(*y));
         match self {
@@ -117,7 +118,7 @@ impl Step {
     }
 }
 
-/// What is drawn over a symbol: in modules from its upper left corner, y down.
+/// An area or a picture drawn over a symbol, in modules from the symbol's upper left corner, y down.
 ///
 /// ```
 /// use qr_core::{Overlay, Print, PrintColor, Step};
@@ -157,7 +158,7 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// The narrowest module, in points, of which six decimals say enough: 0.35 micrometres.
+/// The narrowest module, in points, for which six decimals are precise enough: 0.35 micrometres.
 const LEAST_MODULE: f64 = 0.001;
 
 /// A page in points, 1/72 inch.
@@ -209,8 +210,8 @@ impl<'a> Print<'a> {
     }
 }
 
-/// A number with up to four decimals, without trailing zeros. Four make an error below a ten
-/// thousandth of a millimetre over the widest symbol.
+/// A number with up to four decimals, without trailing zeros. With four decimals the error stays below a
+/// ten thousandth of a millimetre over the widest symbol.
 pub(super) struct Decimal(pub(super) f64);
 
 impl fmt::Display for Decimal {
@@ -222,12 +223,12 @@ impl fmt::Display for Decimal {
 
 /// A caption in print: in modules from the symbol's upper left corner.
 pub(super) struct Caption {
-    /// Its characters as [`Helvetica::encode`] has them, in hexadecimal digits.
+    /// The bytes of [`Helvetica::encode`], in hexadecimal digits.
     pub(super) hex: String,
     pub(super) size: f64,
-    /// Where its first letter begins, on the base line.
+    /// The start of the first letter, on the base line.
     pub(super) at: (f64, f64),
-    /// What it adds to the page.
+    /// The height that it adds to the page.
     height: f64,
 }
 

@@ -25,16 +25,16 @@ use crate::modules::Modules;
 pub struct Svg<'a> {
     /// Width of the quiet zone, in modules.
     pub margin_modules: u32,
-    /// Width of the picture in CSS pixels; the height follows. `None` leaves both to the page, which
-    /// scales the picture to the room it has.
+    /// Width of the picture in CSS pixels; the height follows. With `None` the page scales the picture to
+    /// the room it has.
     pub size_px: Option<u32>,
     /// The dark modules.
     pub dark: Color,
     /// The background. It is not drawn if it is transparent.
     pub light: Color,
-    /// What a screen reader says and a mouse pointer shows.
+    /// The title, which screen readers read out and browsers show as a tooltip.
     pub title: Option<&'a str>,
-    /// A line below the quiet zone, in the dark colour; a long one is smaller.
+    /// A line of text below the quiet zone, in the dark colour. A long line gets a smaller font size.
     pub caption: Option<&'a str>,
 }
 
@@ -59,7 +59,7 @@ impl Default for Svg<'_> {
 /// ```
 pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut String) {
     let modules = modules.into();
-    // Enough for most symbols; the path takes three bytes for each dark module at most.
+    // Enough for most symbols.
     out.reserve(256 + modules.width() * modules.height() * 2);
     svg.write_head(modules, out);
     out.push_str("<path");
@@ -82,8 +82,8 @@ impl<'a> Svg<'a> {
         caption: impl Into<Option<&'a str>> = "Svg::default().caption(\"Our menu\")",
     }
 
-    /// Appends all that comes before the dark modules: the document's element, the title and the background. It is
-    /// for programs that draw modules of their own; [`write_tail`](Self::write_tail) ends the document.
+    /// Appends everything before the dark modules: the start of the `svg` element, the title and the background. It is
+    /// for programs that draw the modules themselves; [`write_tail`](Self::write_tail) ends the document.
     ///
     /// ```
     /// use qr_core::{Level, Svg, encode};
@@ -121,7 +121,7 @@ impl<'a> Svg<'a> {
 }
 
 impl Svg<'_> {
-    /// Appends all that comes after the dark modules: the caption, and the end of the document.
+    /// Appends everything after the dark modules: the caption, and the end of the document.
     ///
     /// ```
     /// use qr_core::{Level, Svg, encode};
@@ -145,7 +145,7 @@ impl Svg<'_> {
         out.push_str("</svg>\n");
     }
 
-    /// The caption, and where it stands.
+    /// The caption and its place.
     fn line(&self, modules: &Modules<'_>) -> Option<(&str, Line)> {
         let caption = self.caption?;
         Some((caption, Line::new(Helvetica::width_em(caption), modules, self.margin_modules)))
@@ -159,7 +159,7 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
 
 fn put_fill(out: &mut String, color: Color) {
     let Color { red, green, blue, alpha } = color;
-    // Three digits where two of each pair are equal.
+    // Three digits if both digits of each channel are equal.
     if [red, green, blue].iter().all(|c| c % 17 == 0) {
         put(out, format_args!(" fill=\"#{:x}{:x}{:x}\"", red / 17, green / 17, blue / 17));
     } else {
@@ -171,7 +171,7 @@ fn put_fill(out: &mut String, color: Color) {
     }
 }
 
-/// Escapes what is markup, and replaces what XML 1.0 has no way to write.
+/// Escapes markup, and replaces characters that XML 1.0 cannot represent.
 fn put_escaped(out: &mut String, text: &str) {
     for char in text.chars() {
         match char {
@@ -199,7 +199,7 @@ impl Data<'_> {
             self.out.push('-');
         }
         let value = value.unsigned_abs();
-        // Nearly all are short, and formatting takes most of the time.
+        // Nearly all numbers are short, and `format_args!` would take most of the time.
         match value {
             0..=9 => self.out.push(char::from(b'0' + value as u8)),
             10..=99 => {

@@ -1,5 +1,5 @@
-// Writes the pixels of PNG and SVG files as Chromium shows them to stdout: one byte of grey per pixel.
-// The first argument is the folder of the legacy app, whose tests start it.
+// Writes to stdout the pixels of PNG and SVG files as Chromium shows them: one byte of grey per pixel.
+// The first argument is the folder of the legacy app, whose tests start Chromium.
 import { readFileSync } from 'node:fs';
 
 const [folder, ...paths] = process.argv.slice(2);

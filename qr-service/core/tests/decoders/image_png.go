@@ -1,4 +1,4 @@
-// Writes the pixels of PNG files as Go's image/png reads them to stdout: one byte of grey per pixel.
+// Writes to stdout the pixels of PNG files as Go's image/png reads them: one byte of grey per pixel.
 package main
 
 import (

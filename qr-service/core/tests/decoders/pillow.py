@@ -1,4 +1,4 @@
-"""Writes the pixels of PNG files as Pillow reads them to stdout: one byte of grey per pixel."""
+"""Writes to stdout the pixels of PNG files as Pillow reads them: one byte of grey per pixel."""
 
 import sys
 

@@ -1,5 +1,5 @@
-// Writes the pixels of PNG files as pngjs reads them to stdout: one byte of grey per pixel.
-// The first argument is the folder whose node_modules have pngjs.
+// Writes to stdout the pixels of PNG files as pngjs reads them: one byte of grey per pixel.
+// The first argument is a folder whose node_modules contain pngjs.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 

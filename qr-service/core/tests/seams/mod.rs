@@ -1,5 +1,5 @@
-//! Symbols to draw, and a look for grey within areas of one colour: the seams that some programs leave between
-//! modules.
+//! Symbols to draw, and a check for the seams that some programs leave between modules: grey within areas of one
+//! colour.
 
 use qr_core::{Level, Symbol, encode};
 
@@ -8,11 +8,11 @@ use crate::zxing::Picture;
 /// The quiet zone of the pictures, in modules.
 pub(crate) const MARGIN: f64 = 4.0;
 
-/// How far beyond an edge a program that computes coverage exactly colours pixels, in pixels: only those that the
-/// edge crosses, with some room for rounding.
+/// How many pixels beyond an edge a program with exact coverage may colour: it colours only pixels that the edge
+/// crosses, with some room for rounding.
 pub(crate) const EXACT: f64 = 0.1;
 
-/// Checks that each pixel that lies within modules of one colour, and `reach_px` away from those of the other, has
+/// Checks that each pixel within modules of one colour, and at least `reach_px` away from modules of the other, has
 /// this colour. A module has `scale` pixels.
 pub(crate) fn assert_no_seams(symbol: &Symbol, drawn: &Picture, scale: f64, reach_px: f64) {
     let dark_at = |x: f64, y: f64| {

@@ -1,11 +1,11 @@
-//! Decodes by two independent decoders: rqrr, and zxing-cpp, which is C++.
+//! Decodes with two independent decoders: rqrr, and zxing-cpp, which is C++.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use contract::decode::{Decoded, Pixels, decode_pixels_by_rqrr};
 use zxingcpp::{BarcodeFormat, ImageFormat, ImageView};
 
-/// Decodes a PNG by both decoders.
+/// Decodes a PNG with both decoders.
 ///
 /// # Panics
 /// If one of them cannot read it, or they differ in bytes, version or level.

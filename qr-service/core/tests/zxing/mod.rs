@@ -36,7 +36,7 @@ pub(crate) fn read_picture(picture: &Picture) -> Barcode {
     read_picture_as(picture, BarcodeFormat::QRCode)
 }
 
-/// Reads the one symbol of a kind.
+/// Reads the one symbol of this format.
 ///
 /// # Panics
 /// If there is not exactly one valid symbol.

@@ -7,11 +7,11 @@ use qr_core::Color;
 
 use super::{Artwork, Pixels};
 
-/// Writes a PNG of `size_px` pixels a side, the symbol centred: a palette of 16 colours, or true colour with opacity
-/// if there is a logo or a second colour.
+/// Writes a PNG of `size_px` pixels a side, the symbol centred, with a palette of 16 colours, or in true colour with
+/// opacity if there is a logo or a second colour.
 ///
 /// # Errors
-/// As the encoder's; a vector takes what is written.
+/// Those of the encoder. Writing to a vector adds none.
 pub(crate) fn write_png(
     art: &Artwork<'_>,
     size_px: usize,
@@ -48,7 +48,7 @@ pub(crate) fn write_png(
     Ok(file)
 }
 
-/// Rows of the whole picture as the file has them.
+/// Rows of the whole picture, in the layout of the file.
 struct Rows<'a> {
     pixels: &'a Pixels<'a>,
     /// Light pixels on the left and above.
@@ -70,12 +70,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The symbol's part of the picture's row `y`.
+    /// The row of the symbol in the picture's row `y`; `None` in the quiet zone.
     fn row_of(&self, y: usize) -> Option<usize> {
         y.checked_sub(self.before).filter(|row| *row < self.pixels.side())
     }
 
-    /// Two pixels a byte.
+    /// Row `y` with two pixels per byte.
     fn steps(&mut self, y: usize) -> &[u8] {
         let (before, side) = (self.before, self.pixels.side());
         match self.row_of(y) {
@@ -88,7 +88,7 @@ impl<'a> Rows<'a> {
         &self.bytes
     }
 
-    /// Four bytes a pixel.
+    /// Row `y` with four bytes per pixel.
     fn colors(&mut self, y: usize) -> &[u8] {
         let range = self.before..self.before + self.pixels.side();
         match self.row_of(y) {

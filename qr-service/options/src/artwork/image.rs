@@ -1,4 +1,4 @@
-//! Logos as the crate `image` decodes them.
+//! Logos that the crate `image` has decoded.
 
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder, RgbaImage, imageops};

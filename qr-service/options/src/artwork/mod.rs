@@ -1,4 +1,4 @@
-//! Pictures of other shapes than squares, and with a logo.
+//! Pictures with shapes other than squares, or with a logo.
 //!
 //! `crate::place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, `vector` draws the same
 //! shapes as SVG, and `print` for PDF and EPS. Lengths are in modules; the origin is the symbol's top left corner.
@@ -28,31 +28,31 @@ pub(crate) use print::with_overlays;
 use swiss_cross::SwissCross;
 pub(crate) use vector::write_svg;
 
-/// Diameter of a dot: decoders lose the thin rings of alignment patterns if dots do not touch.
+/// Diameter of a dot. Dots must touch, or decoders lose the thin rings of alignment patterns.
 const DOT: f64 = 1.0;
 /// Modules a side of a finder pattern.
 const FINDER: usize = 7;
 
-/// The pixels of a logo. Who calls this crate decodes them.
+/// The pixels of a logo, which the caller has decoded.
 pub trait LogoPixels {
     /// Width and height.
     fn size(&self) -> (u32, u32);
     /// The same picture with fewer pixels.
     fn reduced(&self, width: u32, height: u32) -> Box<dyn LogoPixels>;
-    /// The colour at a point from (0, 0) to (1, 1), between pixels a mixture.
+    /// The colour at a point from (0, 0) to (1, 1), interpolated between pixels.
     fn color_at(&self, u: f32, v: f32) -> Option<Color>;
     /// The picture as a PNG.
     fn png(&self) -> Vec<u8>;
-    /// The areas of which it is made instead of pixels, if it is, in black and white on a square of side 1.
+    /// For a logo drawn from areas instead of pixels: these areas, in black and white on a square of side 1.
     fn areas(&self) -> Option<&'static [Area]> {
         None
     }
 }
 
-/// An area of a picture: whether it is black, and its corners.
+/// An area of a logo: whether it is black or white, and its corners.
 pub type Area = (bool, &'static [(f64, f64)]);
 
-/// A symbol with shapes and maybe a logo, of kind `qr`.
+/// A symbol of kind `qr` with shapes and maybe a logo.
 pub struct Artwork<'a> {
     modules: Modules<'a>,
     shape: Shape,
@@ -64,7 +64,7 @@ pub struct Artwork<'a> {
 }
 
 impl<'a> Artwork<'a> {
-    /// What to draw of a plan's symbol; `None` if the picture is plain or its format has no shapes.
+    /// The artwork of a plan and its symbol; `None` if the picture is plain or its format has no shapes.
     pub fn of(plan: &Plan, encoded: &'a Encoded, logo: Option<&'a dyn LogoPixels>) -> Option<Self> {
         if matches!(plan.picture, PicturePlan::Txt { .. } | PicturePlan::Json) {
             return None;
@@ -95,7 +95,7 @@ impl<'a> Artwork<'a> {
         self.modules.width()
     }
 
-    /// Whether the module belongs to the pattern and not to a finder or the logo, and is dark.
+    /// Whether the module is dark and belongs neither to a finder nor to the logo.
     fn is_dark(&self, x: usize, y: usize) -> bool {
         self.modules.is_dark(x, y) && !self.is_finder(x, y) && !self.is_logo(x, y)
     }
@@ -105,21 +105,21 @@ impl<'a> Artwork<'a> {
         (x < FINDER && (y < FINDER || y >= far)) || (x >= far && y < FINDER)
     }
 
-    /// Whether it is more than the modules' squares in one colour, but for the logo.
+    /// Whether it has more than squares in one colour, not counting the logo.
     #[cfg(any(feature = "eps", feature = "pdf"))]
     fn has_shapes(&self) -> bool {
         let squares = [self.finders, self.finder_cores].iter().all(|it| *it == FinderShape::Square);
         self.shape != Shape::Square || !squares || self.finder_color.is_some()
     }
 
-    /// Calls `each` with the rectangles of the dark modules besides finders and logo: where, how large, and the radii of
+    /// Calls `each` with the rectangles of the dark modules outside finders and logo: position, size, and the radii of
     /// the corners: top left, top right, bottom right, bottom left.
     fn each_module(&self, mut each: impl FnMut((f64, f64), (f64, f64), [f64; 4])) {
         for y in 0..self.size() {
             let mut x = 0;
             while x < self.size() {
                 let start = x;
-                // A dot is by itself; other modules of a row that touch are one rectangle.
+                // Each dot is drawn separately; modules of other shapes that touch in a row form one rectangle.
                 while self.is_dark(x, y) && (self.shape != Shape::Dots || x == start) {
                     x += 1;
                 }
@@ -145,7 +145,8 @@ impl<'a> Artwork<'a> {
         }
     }
 
-    /// The same of the finder patterns: an outer edge, the hole in it, and the core, which are filled even-odd.
+    /// Calls `each` likewise with the rectangles of the finder patterns: the outer edge, the hole in it, and the core,
+    /// to be filled even-odd.
     fn each_finder(&self, mut each: impl FnMut((f64, f64), (f64, f64), [f64; 4])) {
         let [outer, ring, core] = self.finder_radii();
         for (x, y) in self.finder_corners() {
@@ -163,7 +164,7 @@ impl<'a> Artwork<'a> {
     /// The corners of a dark module that are round: top left, top right, bottom right, bottom left. A
     /// corner is round if both modules beside it are light.
     fn round_corners(&self, x: usize, y: usize) -> [bool; 4] {
-        // Before the first row or column, the number wraps to one that is outside.
+        // Before the first row or column, the index wraps to one outside the symbol.
         let is_light = |x: usize, y: usize| !self.is_dark(x, y);
         let (left, right) = (is_light(x.wrapping_sub(1), y), is_light(x + 1, y));
         let (above, below) = (is_light(x, y.wrapping_sub(1)), is_light(x, y + 1));
@@ -172,9 +173,9 @@ impl<'a> Artwork<'a> {
 
     /// Radii of the finder pattern's outer edge, of its light ring's outer edge, and of its core.
     ///
-    /// Decoders fit lines to both edges of the dark ring, and follow them across the symbol. On a full circle those
-    /// lines turn with every pixel of size, so `rxing` lost the symbol at some scales. With 2.5 straight modules
-    /// of each edge it reads all; the core may be a full circle.
+    /// Decoders fit lines to both edges of the dark ring and follow them across the symbol. On a full circle the
+    /// direction of these lines changes with every pixel of size, so `rxing` lost the symbol at some scales. If
+    /// 2.5 modules of each edge are straight, `rxing` reads all scales; the core may be a full circle.
     fn finder_radii(&self) -> [f64; 3] {
         let (outer, ring) = match self.finders {
             FinderShape::Square => (0.0, 0.0),
@@ -196,7 +197,7 @@ impl<'a> Artwork<'a> {
     }
 }
 
-/// `color` over `below`, by its opacity.
+/// The colour that results from drawing `color` over `below`, by the opacity of `color`.
 pub fn over(color: Color, below: Color) -> Color {
     let alpha = u32::from(color.alpha);
     let rest = u32::from(below.alpha) * (255 - alpha) / 255;

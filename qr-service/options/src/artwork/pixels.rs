@@ -1,35 +1,35 @@
-//! Shapes and logo as rows of pixels, a whole number of pixels a module.
+//! Shapes and logo as rows of pixels, with a whole number of pixels per module.
 //!
-//! Modules are copied from stencils, which are drawn once. A stencil's pixel is as dark as the shape covers
-//! it, by the distance of its centre from the shape's edge.
+//! Modules are copied from stencils, which are drawn once. A pixel of a stencil is as dark as the share of it that
+//! the shape covers, estimated from the distance of its centre from the shape's edge.
 
 use qr_core::Color;
 
 use super::{Artwork, DOT, FINDER, LogoPixels, over};
 use crate::options::Shape;
 
-/// The steps between light and dark.
+/// Number of steps from light to dark.
 pub(super) const STEPS: u8 = 15;
 
 /// Draws rows of pixels of a symbol without its quiet zone.
 pub struct Pixels<'a> {
     art: &'a Artwork<'a>,
-    /// Pixels a module.
+    /// Pixels per module.
     scale: usize,
-    /// A module by which of its corners are round, as bits; of dots and squares there is one.
+    /// Stencils of a module, indexed by the bits of its round corners; a single one for dots and squares.
     modules: Vec<Vec<u8>>,
     finder: Vec<u8>,
     logo: Option<PlacedLogo<'a>>,
     /// The colours of the steps from light to dark.
     pub(super) palette: Vec<Color>,
-    /// The same of the finder patterns, if they have a colour of their own.
+    /// The same for the finder patterns, if they have their own colour.
     finder_palette: Option<Vec<Color>>,
 }
 
-/// A logo that is not above the size at which it is drawn, and where it is.
+/// A logo with at most as many pixels as are drawn, and its position.
 struct PlacedLogo<'a> {
     pixels: &'a dyn LogoPixels,
-    /// Instead of them, if they are more than are drawn.
+    /// Replaces `pixels` if those are more than are drawn.
     reduced: Option<Box<dyn LogoPixels>>,
     left: usize,
     top: usize,
@@ -38,7 +38,7 @@ struct PlacedLogo<'a> {
 }
 
 impl<'a> Pixels<'a> {
-    /// Prepares to draw with `scale` pixels a module, at least 1.
+    /// Prepares to draw with `scale` pixels per module, at least 1.
     pub fn new(art: &'a Artwork<'a>, scale: usize) -> Self {
         let module = |corners: usize| {
             stencil(scale, scale, |u, v| match art.shape {
@@ -102,7 +102,7 @@ impl<'a> Pixels<'a> {
         }
     }
 
-    /// Lays the logo over `colors`, the colours of row `y`.
+    /// Draws the logo over `colors`, the colours of row `y`.
     pub fn add_logo(&self, y: usize, colors: &mut [Color]) {
         let Some(logo) = &self.logo else { return };
         let Some(row) = y.checked_sub(logo.top).filter(|row| *row < logo.height) else { return };
@@ -157,8 +157,8 @@ impl<'a> PlacedLogo<'a> {
     }
 }
 
-/// The steps of a square of `side` pixels, `scale` of them a module, from the distance of a point from the
-/// shape's edge: negative inside.
+/// The steps from light to dark in a square of `side` pixels, with `scale` pixels per module. `distance` is the
+/// distance of a point from the shape's edge, negative inside.
 fn stencil(side: usize, scale: usize, distance: impl Fn(f64, f64) -> f64) -> Vec<u8> {
     let centre = |pixel: usize| (pixel as f64 + 0.5) / scale as f64;
     let step = |i: usize| {
@@ -168,8 +168,8 @@ fn stencil(side: usize, scale: usize, distance: impl Fn(f64, f64) -> f64) -> Vec
     (0..side * side).map(step).collect()
 }
 
-/// Distance of a point from the edge of a square around the origin, half of whose side is `half`, with
-/// corners of this radius; the point is given by its absolute coordinates.
+/// Distance of a point from the edge of a square around the origin with rounded corners. `half` is half of the
+/// square's side; `x` and `y` are the absolute values of the point's coordinates.
 fn rounded(x: f64, y: f64, half: f64, radius: f64) -> f64 {
     let (x, y) = (x - half + radius, y - half + radius);
     x.max(0.0).hypot(y.max(0.0)) + x.max(y).min(0.0) - radius

@@ -6,19 +6,19 @@ use super::{Artwork, LogoField, LogoPixels, over};
 use crate::options::Ink;
 use crate::plan::Inks;
 
-/// The paper.
+/// White, without ink.
 const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);
-/// The most pixels a side of a logo in print: 600 dpi at a width of 20 mm.
+/// The most pixels a side of a logo in print; at 20 mm about 600 dpi.
 const MAX_SIDE: u32 = 512;
-/// How far a Bézier curve's control points are from the ends of a quarter of a circle, in radii.
+/// Distance of a Bézier curve's control points from the ends of a quarter of a circle, in radii.
 const ROUND: f64 = 0.5523;
 
-/// The colour as the printer gets it.
+/// The colour to print.
 fn print_color(Ink(color, inks): Ink) -> PrintColor {
     inks.map_or(PrintColor::Rgb([color.red, color.green, color.blue]), PrintColor::Cmyk)
 }
 
-/// Gives `write` how to print a symbol, with its shapes, and with the logo over it.
+/// Calls `write` with `print` extended by the colours, the shapes of the symbol, and the logo over it.
 pub(crate) fn with_overlays<T>(
     art: Option<&Artwork<'_>>,
     inks: Inks,
@@ -63,14 +63,14 @@ pub(crate) fn with_overlays<T>(
     write(&print.outline(outline).overlays(&overlays))
 }
 
-/// A rectangle with these radii at its corners: top left, top right, bottom right, bottom left.
+/// Adds a rectangle with these radii at its corners: top left, top right, bottom right, bottom left.
 fn add_rectangle(
     outline: &mut Vec<Step>,
     (x, y): (f64, f64),
     (width, height): (f64, f64),
     radii: [f64; 4],
 ) {
-    // Each corner, with the ways to it and away from it.
+    // Each corner, with the directions towards it and away from it.
     let corners = [
         ((x, y), (0.0, -1.0), (1.0, 0.0)),
         ((x + width, y), (1.0, 0.0), (0.0, 1.0)),
@@ -91,7 +91,7 @@ fn add_rectangle(
     }
 }
 
-/// A polygon of a square of side 1, in the logo's place.
+/// Moves a polygon from a square of side 1 to the logo's place.
 fn polygon(corners: &[(f64, f64)], place: &LogoField) -> Vec<Step> {
     let left = place.start as f64 + (place.side as f64 - place.picture) / 2.0;
     let placed = |at: f64| left + at * place.picture;
@@ -102,7 +102,7 @@ fn polygon(corners: &[(f64, f64)], place: &LogoField) -> Vec<Step> {
     corners.iter().enumerate().map(step).collect()
 }
 
-/// A logo's pixels, reduced to what a printer shows.
+/// A logo's pixels, reduced to the resolution of a printer.
 struct Picture {
     at: (f64, f64),
     size: (f64, f64),
@@ -111,7 +111,7 @@ struct Picture {
 }
 
 impl Picture {
-    /// The picture over the page, since it is opaque.
+    /// The logo over the colour of the page, because pictures in print are opaque.
     fn new(pixels: &dyn LogoPixels, place: &LogoField, below: Color) -> Self {
         let (wide, high) = pixels.size();
         let longer = wide.max(high).max(1);
@@ -134,7 +134,7 @@ impl Picture {
     }
 }
 
-/// Red, green and blue of each pixel over the page.
+/// Red, green and blue of each pixel over the colour of the page.
 fn rgb_of(pixels: &dyn LogoPixels, (columns, rows): (u32, u32), below: Color) -> Vec<u8> {
     let centre = |index: u32, count: u32| (index as f32 + 0.5) / count as f32;
     let mut rgb = Vec::with_capacity(3 * (columns * rows) as usize);

@@ -1,11 +1,12 @@
-//! The cross in the middle of a QR-bill's symbol: SIX' style guide has it as a drawing of 7 mm with a white edge. Its
-//! black square of 6 mm is this picture.
+//! The cross in the middle of a QR-bill's symbol. In the style guide of SIX it is a drawing of 7 mm with a white edge;
+//! this picture is the black square of 6 mm within it.
 
 use qr_core::Color;
 
 use super::{Area, LogoPixels};
 
-/// Half of a bar's width, and of its length: a bar is 7/36 of the square wide, and the arms are 7/6 of that long.
+/// Half of a bar's width, and half of its length. A bar's width is 7/36 of the square, the length of an arm 7/6 of that
+/// width.
 const WIDE: f64 = 7.0 / 72.0;
 const LONG: f64 = 35.0 / 108.0;
 const LEAST: f64 = 0.5 - LONG;
@@ -34,7 +35,7 @@ const AREAS: [Area; 2] = [
     ),
 ];
 
-/// The cross.
+/// The Swiss cross as a logo.
 pub(super) struct SwissCross;
 
 impl LogoPixels for SwissCross {

@@ -13,7 +13,7 @@ use super::{Artwork, LogoField, LogoPixels};
 /// The most pixels a side of a logo within an SVG; a larger one is reduced.
 const MAX_LOGO_SIDE: u32 = 512;
 
-/// Writes an SVG; `svg` has what does not concern shapes.
+/// Writes an SVG with the shapes and the logo; everything else comes from `svg`.
 pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
     let mut out = String::new();
     svg.write_head(art.modules, &mut out);
@@ -40,7 +40,7 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }
 
-/// A rectangle with these radii at its corners: top left, top right, bottom right, bottom left.
+/// Writes a rectangle with these radii at its corners: top left, top right, bottom right, bottom left.
 fn put_rectangle(
     out: &mut String,
     (x, y): (f64, f64),
@@ -65,7 +65,7 @@ fn put_rectangle(
     out.push('z');
 }
 
-/// Embeds the logo as a PNG of its pixels alone: nothing else of the client's file is passed on.
+/// Embeds the logo as a PNG of its pixels only, so no metadata of the client's file is passed on.
 fn put_logo(out: &mut String, place: &LogoField, pixels: &dyn LogoPixels, margin: u32) {
     let side = Short(place.picture);
     let middle = place.start as f64 + place.side as f64 / 2.0 + f64::from(margin);
@@ -112,7 +112,7 @@ impl std::fmt::Display for Fill {
     }
 }
 
-/// A number with up to two decimals, without zeros that say nothing.
+/// A number with up to two decimals, without superfluous zeros.
 struct Short(f64);
 
 impl std::fmt::Display for Short {

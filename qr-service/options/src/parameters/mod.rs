@@ -1,7 +1,7 @@
 //! Reads the parameters of a query or a JSON object into a struct, and lists every fault at once.
 //!
-//! A schema says which parameters there are, with their types, limits and values. OpenAPI is made from the
-//! same schema, so what it says is what is checked.
+//! A schema lists the parameters with their types, limits and values. The OpenAPI document is made from the
+//! same schema, so it always matches the checks.
 
 mod schema;
 
@@ -13,12 +13,13 @@ use serde_json::{Map, Value};
 use crate::fault::{Code, Fault};
 pub use schema::Schema;
 
-/// The most parameters of a request: several times as many as there are.
+/// The most parameters of a request. There are far fewer, so only a mistaken request has more.
 pub const MAX_PARAMETERS: usize = 100;
-/// Characters of an unknown name that a fault repeats.
+/// The most characters of an unknown name that a fault quotes.
 const MAX_NAME: usize = 40;
 
-/// Names that people or other services have, and ours, of which the first that a request may have is meant.
+/// Names that people or other services use, and our name for each. If a name occurs several times, the first of our
+/// names that the request may have is suggested.
 const ALIASES: [(&str, &str); 47] = [
     ("address", "street"),
     ("background", "light"),
@@ -74,8 +75,9 @@ fn pairs_of(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter(|pair| !pair.is_empty())
 }
 
-/// Reads a query: `+` is a space, except where only a plus can be meant. `schemas` say which parameters there are. Faults are added for names
-/// that are unknown or repeated, and for values that are not UTF-8; those values are left out.
+/// Reads the parameters of `schemas` from a query. `+` is a space, except where only a plus makes sense. Adds a fault
+/// to `faults` for each name that is unknown or repeated, and for each value that is not percent-encoded UTF-8; such a
+/// value becomes null.
 pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> Map<String, Value> {
     let mut values = Map::new();
     if pairs_of(query).count() > MAX_PARAMETERS {
@@ -88,7 +90,7 @@ pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> 
         let is_ours = |name: &str| schemas.iter().any(|schema| schema.has(name));
         match decode(name) {
             Some(name) if after_url && is_ours(&name) => {
-                let detail = "it may be a part of the text before it, which has a ? that is not percent-encoded";
+                let detail = "it may belong to the text before it, which has a ? that is not percent-encoded";
                 let fault = Fault::new(&name, Code::Unknown, detail);
                 faults.push(fault.suggest("write ? as %3F and & as %26 in the text"));
             }
@@ -103,7 +105,7 @@ pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> 
     values
 }
 
-/// Name and value of a part of a query, without the plus signs that mean one.
+/// Name and value of a part of a query. Plus signs that do not mean a space are percent-encoded.
 fn split_pair(pair: &str) -> (&str, Cow<'_, str>) {
     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
     let (kept, rest) = value.split_at(kept_plus(name, value));
@@ -114,8 +116,8 @@ fn split_pair(pair: &str) -> (&str, Cow<'_, str>) {
     (name, value)
 }
 
-/// How much of a value has no space, so that each `+` is a plus: all of Base64, an address or a time, of a telephone
-/// number what comes before its digits, and of a text the scheme of one.
+/// Length of the start of a value that has no spaces, so that each `+` in it is a plus: all of Base64, of an address or
+/// of a time; of a telephone number, or a text with the scheme of one, the part before the digits.
 fn kept_plus(name: &str, value: &str) -> usize {
     let to_digits = || value.bytes().position(|byte| byte.is_ascii_digit()).unwrap_or(0);
     match name {
@@ -133,19 +135,19 @@ fn kept_plus(name: &str, value: &str) -> usize {
     }
 }
 
-/// Whether a text is an address with a query that is not percent-encoded, so that what follows may belong to it.
+/// Whether a text is a URL with a query that is not percent-encoded, so that the parameters after it may belong to it.
 fn is_open_url(name: &str, value: &str) -> bool {
     let query = value.split_once("://").and_then(|(_, rest)| rest.split_once('?'));
     matches!(name, "text" | "url") && query.is_some_and(|(_, query)| query.contains('='))
 }
 
-/// The parameters of a query while all are right; else an error, which says nothing. serde refuses repeated ones, so
-/// there are no more than a struct has.
+/// The parameters of a query as long as all are right; at the first wrong one, an error without a message. serde
+/// refuses repeated parameters, so their number is limited by that of the struct.
 struct Right<'a, I> {
     pairs: I,
     schema: &'a Schema,
     after_url: bool,
-    /// Of the name that was read last.
+    /// The value of the name that was read last.
     value: Value,
 }
 
@@ -176,7 +178,8 @@ impl<'q, 'de, I: Iterator<Item = (&'q str, Cow<'q, str>)>> MapAccess<'de> for Ri
     }
 }
 
-/// Reads the fields of a form, or a row of a table with the names of its columns, as a query's.
+/// Reads the fields of a form, or a row of a table with the names of its columns, like the parameters of a query. Adds
+/// a fault for each name that is unknown or repeated.
 pub fn read_pairs(
     pairs: Vec<(String, String)>,
     schemas: &[&Schema],
@@ -190,7 +193,7 @@ pub fn read_pairs(
     values
 }
 
-/// Adds a parameter whose value is text; `None` could not be decoded.
+/// Adds a parameter whose value is text, or `None` if it could not be decoded.
 fn add_pair(
     values: &mut Map<String, Value>,
     name: Cow<'_, str>,
@@ -207,7 +210,7 @@ fn add_pair(
         return;
     };
     if values.contains_key(&*name) {
-        // One fault, however often it is repeated.
+        // One fault, however often the parameter is repeated.
         if !faults.iter().any(|it| it.parameter == name && it.code == Code::Repeated) {
             faults.push(Fault::new(&name, Code::Repeated, "give it once"));
         }
@@ -218,17 +221,17 @@ fn add_pair(
         None => {
             let detail = "it is not percent-encoded UTF-8; write % as %25";
             faults.push(Fault::new(&name, Code::Malformed, detail));
-            // So that it is not missing as well.
+            // Null, so that the parameter does not count as missing as well.
             Value::Null
         }
     };
     values.insert(name.into_owned(), value);
 }
 
-/// Reads a JSON object, with faults for names that are unknown or repeated.
+/// Reads a JSON object. Adds a fault to `faults` for each name that is unknown or repeated.
 ///
 /// # Errors
-/// If it is not a JSON object.
+/// A message for the client, if `body` is not a JSON object.
 pub fn read_json(
     body: &[u8],
     schemas: &[&Schema],
@@ -239,7 +242,7 @@ pub fn read_json(
     Ok(read_entries(entries, schemas, faults))
 }
 
-/// The values of a JSON object, with faults for names that are unknown or repeated.
+/// The values of a JSON object. Adds a fault to `faults` for each name that is unknown or repeated.
 pub fn read_entries(
     Entries(entries): Entries,
     schemas: &[&Schema],
@@ -268,7 +271,7 @@ pub fn read_entries(
     values
 }
 
-/// The entries of a JSON object in their order, with the repeated ones.
+/// The entries of a JSON object in their order, including repeated ones.
 pub struct Entries(Vec<(String, Value)>);
 
 impl<'de> serde::Deserialize<'de> for Entries {
@@ -299,7 +302,7 @@ impl<'de> serde::Deserialize<'de> for Entries {
     }
 }
 
-/// The fault of a name that is none of the parameters, with the one that may be meant.
+/// The fault of a name that is not a parameter. It suggests the parameter that is probably meant, or lists all.
 pub fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
     let short: String = name.chars().take(MAX_NAME).collect();
     let fault = Fault::new(&short, Code::Unknown, "there is no such parameter");

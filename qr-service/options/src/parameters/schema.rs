@@ -1,4 +1,4 @@
-//! Which parameters a struct has, with their types, limits and values, and the struct from their values.
+//! The parameters of a struct, with their types, limits and values; reads the struct from such values.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,20 +22,20 @@ enum Type {
     Number,
     Boolean,
     Text,
-    /// An object or an array, which only JSON has.
+    /// An object or an array, which only JSON can express.
     Nested,
 }
 
 pub(super) struct Parameter {
     of: Type,
-    /// Of a number its value, of a text its length in characters.
+    /// Bounds on the value of a number, or on the length of a text in characters.
     minimum: Option<f64>,
     maximum: Option<f64>,
     allowed: Vec<String>,
 }
 
 impl Schema {
-    /// The parameters that a JSON Schema of an object describes.
+    /// Reads the parameters from the JSON Schema of an object.
     pub fn new(schema: &Value) -> Self {
         let properties = schema["properties"].as_object().cloned().unwrap_or_default();
         let parameters = properties.iter().map(|(name, it)| (name.clone(), Parameter::of(it)));
@@ -49,8 +49,8 @@ impl Schema {
         self.parameters.contains_key(name)
     }
 
-    /// Reads the struct from those `values` that are its own. Adds what is wrong to `faults`; the struct
-    /// then lacks the wrong values, and is `None` if it cannot do without them.
+    /// Reads the struct from those `values` that are its parameters. Adds each fault to `faults`; the struct
+    /// then lacks the wrong values. `None` if one of them is required.
     pub fn read<T: DeserializeOwned>(
         &self,
         values: &Map<String, Value>,
@@ -67,12 +67,12 @@ impl Schema {
         }
         for name in &self.required {
             let is_missing = values.get(name).is_none_or(Value::is_null);
-            // A value that is malformed is not missing as well.
+            // A malformed value does not count as missing as well.
             if is_missing && !faults.iter().any(|fault| fault.parameter == *name) {
                 faults.push(Fault::new(name, Code::Missing, "it is required"));
             }
         }
-        // The values of others are ignored, and those that are wrong are gone before the second attempt.
+        // serde ignores the parameters of other structs. If a value is wrong, the second attempt below leaves it out.
         if faults.len() == before
             && let Ok(read) = T::deserialize(values)
         {
@@ -87,7 +87,7 @@ impl Schema {
         if let Ok(read) = serde_json::from_value(Value::Object(right.clone())) {
             return Some(read);
         }
-        // What the schema cannot say, such as how a colour is written, the types' own code refuses.
+        // The code of the types refuses what the schema cannot express, such as the syntax of a colour.
         let mut wrong = Vec::new();
         for (name, value) in &right {
             let alone = Map::from_iter([(name.clone(), value.clone())]);
@@ -106,8 +106,8 @@ impl Schema {
         read.ok()
     }
 
-    /// The `values` that are right, and stand-ins for what is required and wrong or missing, so that the rest can be
-    /// checked at the same time.
+    /// The `values` that are right, with stand-ins for required ones that are wrong or missing, so that checks of
+    /// several values can run in spite of them.
     pub fn with_stand_ins(&self, values: &Map<String, Value>) -> Map<String, Value> {
         let is_right = |name: &str, value: &Value| {
             let parameter = self.parameters.get(name);
@@ -124,21 +124,21 @@ impl Schema {
         all
     }
 
-    /// Reads the struct from a query that is right, as [`super::read_query`] and [`Self::read`] do, and in less time,
-    /// since it keeps no values. `None` if anything is wrong, which those two say.
+    /// Reads the struct from a query without faults, like [`super::read_query`] and [`Self::read`], but faster, because
+    /// it keeps no values. `None` if anything is wrong; those two then list the faults.
     pub fn read_right<T: DeserializeOwned>(&self, query: &str) -> Option<T> {
         let pairs = pairs_of(query).map(split_pair);
         let right = Right { pairs, schema: self, after_url: false, value: Value::Null };
         T::deserialize(MapAccessDeserializer::new(right)).ok()
     }
 
-    /// A value of JSON as it is meant: Python writes a whole number as `8.0`, which JSON Schema's integers include, and
-    /// the case of a name does not matter.
+    /// Normalises a JSON value: whole numbers such as `8.0` (from Python, and allowed by JSON Schema) become integers,
+    /// and names get their usual case.
     pub(super) fn json_value(&self, name: &str, value: Value) -> Value {
         let Some(parameter) = self.parameters.get(name) else { return value };
         let is_float = parameter.of == Type::Integer && value.is_f64();
         match (value.as_f64(), value) {
-            // Each of these is a number of its own, and all limits are below them.
+            // Up to this size, different integers are different floats, and all limits are below it.
             (Some(number), _) if is_float && number.fract() == 0.0 && number.abs() < 1e15 => {
                 Value::from(number as i64)
             }
@@ -154,7 +154,7 @@ impl Parameter {
             Value::Array(names) => names.iter().filter_map(Value::as_str).find(|it| *it != "null"),
             name => name.as_str(),
         };
-        // An optional enum is one of null and the enum.
+        // The schema of an optional enum is `oneOf` null and the enum.
         let options = schema["oneOf"].as_array().into_iter().flatten();
         if let Some(option) = options.into_iter().find(|option| option["type"] != "null") {
             return Parameter::of(option);
@@ -172,14 +172,14 @@ impl Parameter {
         };
         let allowed = schema["enum"].as_array().into_iter().flatten();
         let allowed: Vec<&str> = allowed.filter_map(Value::as_str).collect();
-        // A letter that is listed in both cases is one value.
+        // A letter that the schema lists in both cases is one value.
         let is_other_case = |name: &str| name.len() == 1 && name.to_uppercase() != name;
         let allowed = allowed.into_iter().filter(|name| !is_other_case(name)).map(str::to_owned);
         let bound = |name: &str| schema[name].as_f64();
         Parameter { of, minimum: bound(low), maximum: bound(high), allowed: allowed.collect() }
     }
 
-    /// A value that is right.
+    /// A value that passes the check.
     fn stand_in(&self) -> Value {
         let least = self.minimum.unwrap_or_default();
         match (self.of, self.allowed.first()) {
@@ -192,12 +192,12 @@ impl Parameter {
         }
     }
 
-    /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
+    /// Turns a value of a query into a JSON value of the parameter's type. A value of another type stays text.
     pub(super) fn query_value(&self, text: Cow<'_, str>) -> Value {
         // A plus sign is a space in a query.
         let value = match self.of {
             Type::Integer => text.trim().parse::<i64>().ok().map(Value::from),
-            // NaN and infinity are no numbers of JSON.
+            // JSON has no NaN and no infinity.
             Type::Number => text.trim().parse().ok().and_then(Number::from_f64).map(Value::Number),
             Type::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
             Type::Text | Type::Nested => None,
@@ -205,7 +205,7 @@ impl Parameter {
         value.unwrap_or_else(|| Value::String(self.named(text.into_owned())))
     }
 
-    /// The name that a text is in another case; other texts as they are.
+    /// The allowed name that equals the text in either case; other texts stay as they are.
     fn named(&self, text: String) -> String {
         let mut names = self.allowed.iter();
         names.find(|name| name.eq_ignore_ascii_case(&text)).cloned().unwrap_or(text)

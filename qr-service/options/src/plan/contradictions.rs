@@ -1,4 +1,4 @@
-//! Options that contradict each other, or that the kind of symbol, the format or this build does not have.
+//! Finds options that contradict each other, or that the kind of symbol, the format or this build does not support.
 
 use qr_core::Helvetica;
 
@@ -10,20 +10,19 @@ use crate::options::{Compression, Format, Ink, Kind, LevelName, Mode, Options};
 const RMQR_HEIGHTS: [u8; 6] = [7, 9, 11, 13, 15, 17];
 const RMQR_WIDTHS: [u8; 6] = [27, 43, 59, 77, 99, 139];
 
-/// Every contradiction of the options but those of the content, with the format of the path.
+/// Every contradiction between options, except those of `text` and `data`. `format` is the format to draw.
 pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault> {
     let mut faults = Vec::new();
     check_build(options, format, &mut faults);
     check_formats(options, format, &mut faults);
     check_kind(options, &mut faults);
     if matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji)) && options.data.is_some() {
-        let detail = "data are bytes, which have no Kanji";
+        let detail = "data is bytes, and only a text has Kanji";
         faults.push(contradiction("mode", detail).suggest("give text, or use mode byte"));
     }
     let is_more = options.caption.is_some() || !Look::of(options).is_plain();
     if options.compression == Some(Compression::Smallest) && is_more {
-        faults
-            .push(contradiction("compression", "only pictures of squares alone are compressed so"));
+        faults.push(contradiction("compression", "smallest excludes shapes, a logo and a caption"));
     }
     if options.size.is_some() && options.scale.is_some() {
         faults.push(contradiction("scale", "size is given too; one of them decides"));
@@ -31,12 +30,12 @@ pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault>
     faults
 }
 
-/// A fault of a parameter that another one rules out.
+/// The fault of a parameter that another one rules out.
 pub(crate) fn contradiction(parameter: &str, detail: impl Into<String>) -> Fault {
     Fault::new(parameter, Code::Contradictory, detail)
 }
 
-/// What this build of the crate leaves out.
+/// Refuses options that this build of the crate does not support.
 fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     let has_shape = !Look::of(options).is_plain();
     let is_kanji = matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji));
@@ -56,7 +55,7 @@ fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Options that only some formats have.
+/// Refuses options that have no effect on the format.
 fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     use Format::{Eps, Pdf, Png, Svg, Txt};
     let of: [(&str, bool, &[Format]); 15] = [
@@ -112,7 +111,7 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     }
 }
 
-/// The widest caption, in sizes of its letters: on a symbol of 40 mm they are 0.9 mm high.
+/// The widest caption, as a multiple of its font size, which is then 0.9 mm on a picture of 40 mm.
 const MOST_EM: f64 = 40.0;
 
 fn check_caption(caption: &str, is_print: bool, faults: &mut Vec<Fault>) {
@@ -121,12 +120,12 @@ fn check_caption(caption: &str, is_print: bool, faults: &mut Vec<Fault>) {
     } else if caption.contains(char::is_control) {
         faults.push(Fault::new("caption", Code::NotAllowed, "a caption is one line"));
     } else if Helvetica::width_em(caption) > MOST_EM {
-        let detail = "its letters would be less than a fortieth of the picture wide";
+        let detail = "its letters would be smaller than a fortieth of the picture's width";
         faults.push(Fault::new("caption", Code::TooLong, detail).suggest("shorten it"));
     }
 }
 
-/// Options that only some kinds of symbol have.
+/// Refuses options that the kind of symbol does not have.
 fn check_kind(options: &Options, faults: &mut Vec<Fault>) {
     use Kind::{Micro, Qr, Rmqr};
     let kind = options.kind.unwrap_or_default();
@@ -148,12 +147,13 @@ fn check_kind(options: &Options, faults: &mut Vec<Fault>) {
     for (name, is_given, kinds) in of {
         if is_given && !kinds.contains(&kind) {
             let names: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
-            let detail = format!("{} does not have it, only {}", kind.as_str(), names.join(", "));
+            let detail =
+                format!("{} does not support it, only {}", kind.as_str(), names.join(", "));
             faults.push(contradiction(name, detail));
         }
     }
     if options.logo.is_some() && options.part.is_some() {
-        let detail = "a logo may need a higher version than the other parts have";
+        let detail = "a logo may need a higher version than the other parts";
         faults.push(contradiction("part", detail));
     }
     if options.logo.is_none() && options.logo_size.is_some() {
@@ -197,7 +197,7 @@ fn check_limits_of_kind(options: &Options, kind: Kind, faults: &mut Vec<Fault>) 
         if options.rmqr_width == Some(27)
             && options.rmqr_height.is_some_and(|it| it != 11 && it != 13)
         {
-            let fault = contradiction("rmqr_width", "27 modules are only 11 or 13 high");
+            let fault = contradiction("rmqr_width", "a symbol 27 modules wide is 11 or 13 high");
             faults.push(fault.suggest("use rmqr_height 11 or 13, or a width of 43"));
         }
     }

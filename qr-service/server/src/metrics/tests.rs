@@ -1,6 +1,6 @@
 use super::*;
 
-/// The largest possible scrape: every combination of labels, in every bucket, with the longest id.
+/// Makes the largest possible scrape: every combination of labels, in every bucket, with the longest id.
 #[test]
 fn a_scrape_is_bounded() {
     let metrics = Metrics::new(Engine::Default, &Connections::default());

@@ -22,8 +22,8 @@ pub(crate) fn router(app: &'static App) -> Router {
     around(app, with_qrcode(app, Router::new()))
 }
 
-/// The public routes with the API's. If a host name has routes of its own, its `/qrcode` is one of them, so
-/// the host is looked at first.
+/// The public routes with those of the API. If a host name has its own routes, these include `/qrcode`, so the
+/// host is checked before the path.
 #[cfg(feature = "api")]
 pub(crate) fn router(app: &'static App, api: crate::v1::Routes) -> Router {
     let routes = with_qrcode(app, api.paths);

@@ -1,4 +1,4 @@
-//! `GET /qrcode?text=...`: the picture, or 304 if the client has it.
+//! `GET /qrcode?text=...`: answers with the picture, or with 304 if the client has it.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -21,13 +21,13 @@ const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const PNG: HeaderValue = HeaderValue::from_static("image/png");
 
 thread_local! {
-    /// The picture is drawn here and then copied: one allocation per answer, of the exact size.
+    /// The buffer for drawing a picture, which is then copied. So each answer allocates once, the exact size.
     static PICTURE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
 }
 
 /// Answers a request of any method.
 ///
-/// A panic ends only its request. It is caught here, because no other code can panic on a text.
+/// A panic fails only its own request. It is caught here, because no other code can panic on a text.
 pub(super) async fn answer(
     State(app): State<&'static App>,
     request: Request,
@@ -55,10 +55,10 @@ fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     known.is_some_and(|known| tag().is_some_and(|tag| !known.precondition_passes(&tag)))
 }
 
-/// 304, with the headers of the answer that the client has.
+/// An answer 304, with the headers of the answer that the client has.
 fn not_modified(method: &Method, tag: HeaderValue) -> Response {
-    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's length (RFC 9110 section 8.6). If it
-    // does not know a body's length, it adds no header.
+    // With an empty body, hyper would answer HEAD with `Content-Length: 0`, which is not the picture's length (RFC 9110
+    // section 8.6). For a body of unknown length it adds no such header.
     let body = match *method {
         Method::HEAD => {
             Body::from_stream(futures_util::stream::empty::<Result<Bytes, Infallible>>())
@@ -74,7 +74,7 @@ fn generate(app: &App, text: &str) -> Result<Bytes, Error> {
     PICTURE.with_borrow_mut(|picture| {
         let start = Instant::now();
         app.engine.generate(text, picture).map_err(|error| {
-            tracing::error!(%error, "no picture for a legal text");
+            tracing::error!(%error, "cannot draw a valid text");
             Error::Generate
         })?;
         app.metrics.observe_picture(start.elapsed(), picture.len());

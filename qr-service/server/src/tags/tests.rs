@@ -1,6 +1,6 @@
 use super::*;
 
-/// Caches of every client hold tags, so they change with [`qr_core::OUTPUT_VERSION`] and no sooner.
+/// Clients' caches hold tags, so a tag changes only with [`qr_core::OUTPUT_VERSION`].
 #[test]
 fn tags_of_an_output_version_stay() {
     assert_eq!(qr_core::OUTPUT_VERSION, 1, "add the tag of the new version here");

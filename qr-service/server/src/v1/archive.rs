@@ -1,20 +1,20 @@
 //! A ZIP archive, written file by file (APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16).
 //!
-//! Pictures are compressed already, so they are stored. Each is in memory as a whole before it is written,
-//! so its header has its length and checksum, and no reader has to look for them behind it. The crates that
-//! write ZIP either seek, which an answer cannot, or put the length behind the file.
+//! Pictures are stored, because they are compressed already. Each file is in memory as a whole before it is
+//! written, so its header has its length and checksum, and readers need not look for them after the file. The
+//! crates that write ZIP either seek, which is impossible in an answer, or put the length after the file.
 
 /// Bit 11: names are UTF-8.
 const UTF_8: u16 = 1 << 11;
 /// Version 2.0 is needed to extract.
 const VERSION: u16 = 20;
-/// 1 January 1980 as MS-DOS counts: the same request gives the same bytes.
+/// 1 January 1980 in MS-DOS's format. It is fixed, so that the same request gives the same bytes.
 const DATE: u16 = 0x21;
 
 /// The archive so far.
 #[derive(Default)]
 pub(crate) struct Archive {
-    /// Bytes that were handed out.
+    /// Bytes returned so far.
     len: u32,
     /// The central directory.
     directory: Vec<u8>,
@@ -22,7 +22,7 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// The bytes of one more file. There are at most 65,535 files and 4 GB, which callers ensure.
+    /// Adds a file and returns its bytes. Callers must stay within 65,535 files and 4 GB.
     pub(crate) fn add(&mut self, name: &str, content: &[u8]) -> Vec<u8> {
         let mut described = Vec::with_capacity(26 + name.len());
         put16(&mut described, [VERSION, UTF_8, 0, 0, DATE]);
@@ -50,7 +50,7 @@ impl Archive {
         entry
     }
 
-    /// The bytes that end the archive.
+    /// Returns the bytes that end the archive.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut end = self.directory;
         let directory_len = end.len() as u32;

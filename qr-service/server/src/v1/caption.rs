@@ -7,29 +7,29 @@ use crate::v1::fault::{Code, Fault};
 /// A caption to draw.
 #[derive(Clone)]
 pub(crate) struct LabelCaption {
-    /// In the font's encoding.
+    /// The text in the font's encoding.
     bytes: Vec<u8>,
     pub(crate) width_pt: f64,
 }
 
 impl LabelCaption {
-    /// Measures a text of `size_pt` points; `None` for room is any.
+    /// Measures a text at a font size of `size_pt` points.
     ///
     /// # Errors
-    /// If it has characters that the font has not, or is wider than `room_pt` points.
+    /// If it has characters that the font lacks, or is wider than `room_pt` points; `None` allows any width.
     pub(crate) fn new(text: &str, size_pt: f64, room_pt: Option<f64>) -> Result<Self, Fault> {
         let bytes = Helvetica::encode(text)
             .map_err(|error| Fault::new("caption", Code::NotAllowed, error.to_string()))?;
         let width_pt = Helvetica::width_em(text) * size_pt;
         if let Some(room_pt) = room_pt.filter(|room_pt| width_pt > *room_pt) {
-            let detail = format!("it is {width_pt:.0} points wide, and a label {room_pt:.0}");
+            let detail = format!("it is {width_pt:.0} points wide, but the label has {room_pt:.0}");
             let fault = Fault::new("caption", Code::TooLong, detail);
             return Err(fault.suggest("shorten it, or use a smaller caption_pt or fewer columns"));
         }
         Ok(LabelCaption { bytes, width_pt })
     }
 
-    /// The lines of a text that is `room_pt` points wide at most, broken between words.
+    /// Breaks a text between words into lines of at most `room_pt` points.
     ///
     /// # Errors
     /// If a word is wider, or there are more than `most` lines.
@@ -56,14 +56,14 @@ impl LabelCaption {
             }
         }
         if lines.len() > most {
-            let detail = format!("it takes {} lines, and a label has room for {most}", lines.len());
+            let detail = format!("it takes {} lines, but a label has room for {most}", lines.len());
             let fault = Fault::new("caption", Code::TooLong, detail);
             return Err(fault.suggest("shorten it, or use a smaller caption_pt"));
         }
         Ok(lines.into_iter().map(|(_, drawn)| drawn).collect())
     }
 
-    /// Its bytes as a string of a PDF has them between angle brackets.
+    /// Its bytes in hexadecimal digits, as PDF strings have them between angle brackets.
     pub(crate) fn hex(&self) -> String {
         hex::encode_upper(&self.bytes)
     }

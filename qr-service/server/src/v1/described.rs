@@ -8,11 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::v1::plan::Plan;
 use crate::v1::symbol::Encoded;
 
-/// What the headers say of a symbol, with room for those of the answer.
+/// The headers that describe a symbol, in a map with room for the other headers of the answer.
 pub(crate) fn describe(plan: &Plan, encoded: &Encoded) -> HeaderMap {
     let (symbol, mut headers) = (&encoded.symbol, HeaderMap::with_capacity(24));
     let mut put = |name, value: &dyn Display| {
-        // Numbers and names have only characters that a header may have.
+        // Numbers and names have only characters that are valid in a header.
         let value = HeaderValue::from_maybe_shared(Bytes::from(value.to_string()));
         headers.extend(value.ok().map(|value| (HeaderName::from_static(name), value)));
     };

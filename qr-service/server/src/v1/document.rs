@@ -1,20 +1,20 @@
-//! A PDF (ISO 32000-1), written object by object: an answer has begun before its end is made. The crates that
-//! write PDF keep the whole document in memory.
+//! A PDF (ISO 32000-1), written object by object, so that an answer can start before the document is complete. The
+//! crates that write PDF keep the whole document in memory.
 
 use std::io::Write;
 
-/// The name of the font, which every page has: Helvetica.
+/// The name of the font Helvetica in the resources of every page.
 pub(crate) const FONT: &str = "F";
-/// Numbers of objects that are written last, or of which there is one.
+/// Fixed object numbers, of objects that other objects refer to before they are written, or that occur once.
 const CATALOG: usize = 1;
 const PAGES: usize = 2;
 const FONT_OBJECT: usize = 3;
 
 /// The document so far.
 pub(crate) struct Document {
-    /// Bytes that were handed out.
+    /// Bytes returned so far.
     len: usize,
-    /// Where objects are, by number from 1.
+    /// Offsets of the objects, by number from 1.
     offsets: Vec<usize>,
     pages: Vec<usize>,
 }
@@ -38,7 +38,7 @@ impl Document {
         (document, out)
     }
 
-    /// The bytes of a part of a page's content, which is compressed by zlib; with its number.
+    /// Adds a part of a page's content, which zlib has compressed. Returns its number and its bytes.
     pub(crate) fn content(&mut self, compressed: &[u8]) -> (usize, Vec<u8>) {
         let number = self.next();
         let mut out = Vec::with_capacity(compressed.len() + 90);
@@ -53,7 +53,7 @@ impl Document {
         (number, out)
     }
 
-    /// The bytes of a page of these parts, in their order. Its size is in points.
+    /// Adds a page of these parts, in their order, with its size in points. Returns its bytes.
     pub(crate) fn page(&mut self, contents: &[usize], (width, height): (f64, f64)) -> Vec<u8> {
         let number = self.next();
         self.pages.push(number);
@@ -67,7 +67,7 @@ impl Document {
         out
     }
 
-    /// The bytes that end the document.
+    /// Returns the bytes that end the document.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         let mut out = Vec::new();
         self.offsets[PAGES - 1] = self.len;
@@ -89,7 +89,7 @@ impl Document {
         out
     }
 
-    /// The number of an object that begins here.
+    /// Begins an object at the current offset and returns its number.
     fn next(&mut self) -> usize {
         self.offsets.push(self.len);
         self.offsets.len()

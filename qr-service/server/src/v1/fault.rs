@@ -3,12 +3,12 @@
 //! | status | when |
 //! | --- | --- |
 //! | 400 | parameters that are unknown, repeated, malformed, out of range or contradictory |
-//! | 404 | a path, a format or a payload that there is not |
+//! | 404 | a path, a format or a payload that does not exist |
 //! | 405, 406, 408, 413, 415 | the method, `Accept`, a slow body, a long body, its media type |
-//! | 422 | data that do not fit the symbol, and pictures that no reader would read |
-//! | 503 | all workers are busy; `Retry-After` says when to come back |
+//! | 422 | data that does not fit the symbol, and pictures that cannot be read |
+//! | 503 | all workers are busy; `Retry-After` says when to try again |
 //!
-//! No answer repeats the text or data of a request, and none is cached.
+//! No error answer repeats the text or data of a request, and none is cached.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
@@ -19,42 +19,42 @@ use utoipa::ToSchema;
 pub(crate) use qr_options::fault::{Code, Fault};
 use qr_options::options::Format;
 
-/// Why a request gets no picture.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
     /// Parameters are wrong.
     Parameters(Vec<Fault>),
-    /// The parameters are right each by itself, but there is no such picture, or nobody could read it.
+    /// Each parameter is right by itself, but the picture cannot be made, or no decoder could read it.
     Unprocessable(Vec<Fault>),
-    /// The route answers other methods, which are listed.
+    /// The route does not answer this method, only the ones listed.
     Method(&'static str),
-    /// `Accept` has none of the route's formats.
+    /// `Accept` allows none of the route's formats.
     NotAcceptable,
     /// The body did not arrive in time.
     SlowBody,
-    /// The body has more bytes than the route takes.
+    /// The body has more bytes than the route accepts.
     LongBody {
         /// The most bytes.
         limit: usize,
     },
-    /// The body has none of these media types.
+    /// The body has another media type than the ones listed.
     MediaType(&'static str),
-    /// The body is cut off or not what its media type says.
+    /// The body is cut off, or does not match its media type.
     Body(String),
     /// No such path.
     NotFound,
-    /// No such format, kind ...: what it is, and which there are.
+    /// There is no such format, kind or the like: the word for it, and the names that exist.
     NoSuch(&'static str, String),
     /// All workers are busy.
     Busy,
-    /// A defect, which is in the log.
+    /// A defect of the service. The log has the details.
     Internal,
 }
 
 /// A problem document (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
-    /// The kind of problem, where it is described.
+    /// The kind of problem, as a link to its description.
     #[serde(rename = "type")]
     kind: &'static str,
     title: &'static str,
@@ -66,12 +66,12 @@ pub(crate) struct Problem {
 }
 
 impl Refusal {
-    /// A path that ends with another extension than those of the formats.
+    /// The refusal of a path whose extension is not a format.
     pub(crate) fn no_format() -> Self {
         Refusal::NoSuch("format", Format::NAMES.join(", "))
     }
 
-    /// The status, where the kind of problem is described, and its title.
+    /// The status, the link to the description of the kind of problem, and its title.
     fn kind(&self) -> (u16, &'static str, &'static str) {
         match self {
             Refusal::Parameters(_) => (400, "/v1/docs#invalid-parameters", "Invalid parameters"),
@@ -88,7 +88,7 @@ impl Refusal {
         }
     }
 
-    /// What exactly is wrong.
+    /// The problem in words.
     fn detail(&self) -> String {
         match self {
             Refusal::Parameters(faults) | Refusal::Unprocessable(faults) => summary(faults),
@@ -101,7 +101,9 @@ impl Refusal {
             Refusal::LongBody { limit } => format!("the body has more than {limit} bytes"),
             Refusal::MediaType(allowed) => format!("send {allowed}"),
             Refusal::Body(detail) => detail.clone(),
-            Refusal::NotFound => "there is no such path; /v1/openapi.json lists all".to_owned(),
+            Refusal::NotFound => {
+                "there is no such path; /v1/openapi.json lists all paths".to_owned()
+            }
             Refusal::NoSuch(what, known) => format!("there is no such {what}; use {known}"),
             Refusal::Busy => "all workers are busy; try again in a second".to_owned(),
             Refusal::Internal => "the picture could not be made".to_owned(),

@@ -15,15 +15,16 @@ use crate::v1::options::Format;
 use crate::v1::payload::percent;
 use crate::v1::plan::Plan;
 
-/// The version of this crate's pictures beside `qr_core::OUTPUT_VERSION`.
+/// The version of the pictures of `/v1/`, in addition to `qr_core::OUTPUT_VERSION`. It must change whenever their bytes
+/// change.
 const OUTPUT_VERSION: u32 = 8;
 
-/// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
-/// output.
+/// The strong tag of a plan's picture: the same for all ways to ask for the picture, but different for each
+/// version of the output.
 pub(crate) fn tag(plan: &Plan) -> HeaderValue {
     let mut hasher = Xxh3Default::new();
     (qr_core::OUTPUT_VERSION, OUTPUT_VERSION).hash(&mut hasher);
-    // So that two builds whose types are laid out otherwise have different tags.
+    // Builds that lay out the types differently hash them differently, so each release has its own tags.
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
     plan.hash(&mut hasher);
     quoted(hasher.finish())
@@ -35,16 +36,17 @@ pub(crate) fn quoted(hash: u64) -> HeaderValue {
     tag.unwrap_or(const { HeaderValue::from_static("\"\"") })
 }
 
-/// Whether `If-None-Match` names the tag: a list, compared weakly, or `*` (RFC 9110 section 13.1.2).
+/// Whether `If-None-Match` matches the tag: it is `*`, or a list that is compared weakly (RFC 9110 section 13.1.2).
 pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = values.flat_map(|value| value.split(',')).map(str::trim);
     known.any(|known| known == "*" || tag == known.strip_prefix("W/").unwrap_or(known))
 }
 
-/// 304, with the headers of the answer that the client has.
+/// An answer 304, with the headers of the answer that the client has.
 pub(crate) fn not_modified(tag: HeaderValue, cache: HeaderValue) -> Response {
-    // Mapped, it does not say that its length is 0, which is not that of the picture (RFC 9110 section 8.6).
+    // `map_frame` hides the body's length, or the answer would have `Content-Length: 0`, which is not the picture's
+    // length (RFC 9110 section 8.6).
     let body = Empty::<Bytes>::new().map_frame(identity);
     let mut response = Response::new(Body::new(body));
     *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -53,11 +55,11 @@ pub(crate) fn not_modified(tag: HeaderValue, cache: HeaderValue) -> Response {
     response
 }
 
-/// The format that `Accept` likes best (RFC 9110 section 12.5.1); the earlier of [`Format::ALL`] among
-/// equals. Without the header it is PNG. `None` if it accepts none.
+/// The format that `Accept` prefers (RFC 9110 section 12.5.1); among equals the earlier one in [`Format::ALL`].
+/// PNG without the header. `None` if `Accept` allows none.
 pub(crate) fn accepted(headers: &HeaderMap) -> Option<Format> {
     let values = || headers.get_all(ACCEPT).iter();
-    // Most clients that are no browser.
+    // Most clients other than browsers send this.
     if values().all(|value| value == "*/*") {
         return Some(Format::Png);
     }
@@ -91,7 +93,7 @@ fn range(text: &str) -> Option<(String, u16)> {
     Some((media, (quality.clamp(0.0, 1.0) * 1000.0) as u16))
 }
 
-/// `Content-Disposition` for a download (RFC 6266): a name in ASCII, and the same in UTF-8 if it has more.
+/// `Content-Disposition` for a download (RFC 6266): the name in ASCII, and also in UTF-8 if it has other characters.
 pub(crate) fn disposition(filename: &str) -> Option<HeaderValue> {
     let ascii: String = filename.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
     let mut value = format!("attachment; filename=\"{ascii}\"");

@@ -1,5 +1,5 @@
-//! Many items in one body: a JSON array, a line of JSON for each (NDJSON), or a table whose first row names the
-//! parameters.
+//! Reads many items from one body: a JSON array, one line of JSON per item (NDJSON), or a table whose first row names
+//! the parameters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,8 @@ use crate::v1::options::Format;
 use crate::v1::parameters::{Entries, Schema, read_entries, read_pairs};
 use crate::v1::table::read_table;
 
-/// The media types of a body of items. Windows calls a table the last but two, and curl whatever it sends the last.
+/// The media types of a body of items. `application/vnd.ms-excel` is what Windows calls a CSV file, and
+/// `application/x-www-form-urlencoded` is what curl calls any body.
 pub(crate) const MEDIA: &str = "application/json, application/x-ndjson, text/csv, text/tab-separated-values, \
     application/vnd.ms-excel, multipart/form-data, application/x-www-form-urlencoded";
 /// The most items of a body.
@@ -18,20 +19,20 @@ pub(crate) const MAX_ITEMS: usize = 1000;
 /// The most faults that are listed.
 const MAX_FAULTS: usize = 200;
 
-/// Faults of items, up to [`MAX_FAULTS`] that differ.
+/// Faults of items, up to [`MAX_FAULTS`] different ones.
 #[derive(Default)]
 pub(crate) struct ItemFaults {
-    /// Each with the number of items that have it.
+    /// The faults, each with the number of items that have it.
     listed: Vec<(Fault, usize)>,
-    /// Where one is listed, by all of it but the item.
+    /// The index of each fault in `listed`, by all of the fault except its item.
     places: HashMap<String, usize>,
-    /// Those of all items together, such as of a column.
+    /// Faults of all items together, such as that of a column.
     of_all: Vec<Fault>,
 }
 
 impl ItemFaults {
-    /// Adds faults of the item at `index`, counted from 0, whose parameters get its name. What is wrong in the same
-    /// way with many items is listed for the first.
+    /// Adds faults of the item at `index`, counted from 0, and prefixes their parameters with `items[index]`. A fault
+    /// that many items have is listed only for the first of them.
     pub(crate) fn add(&mut self, index: usize, faults: Vec<Fault>) {
         for mut fault in faults {
             let key = format!("{:?} {fault}", fault.code);
@@ -47,12 +48,12 @@ impl ItemFaults {
         }
     }
 
-    /// All of them.
+    /// All faults, first those of all items together.
     pub(crate) fn finish(self) -> Vec<Fault> {
         let listed = self.listed.into_iter().map(|(mut fault, count)| {
             if count > 1 {
                 fault.detail =
-                    format!("{}; so it is with {} more items", fault.detail, count - 1).into();
+                    format!("{}; {} more items have this fault", fault.detail, count - 1).into();
             }
             fault
         });
@@ -60,10 +61,10 @@ impl ItemFaults {
     }
 }
 
-/// Reads the items, with the faults of each that concern names alone.
+/// Reads the items. Adds a fault for each parameter that is unknown or repeated; values are not checked yet.
 ///
 /// # Errors
-/// If the body is not what its media type says, or has no item or too many.
+/// A message for the client, if the body does not match its media type, has no item, or has too many.
 pub(crate) fn read_items(
     media: &str,
     body: &[u8],
@@ -71,10 +72,10 @@ pub(crate) fn read_items(
     faults: &mut ItemFaults,
 ) -> Result<Vec<Map<String, Value>>, String> {
     let mut items = Vec::new();
-    // Which Windows writes before JSON too.
+    // Windows writes a byte order mark even before JSON.
     let json = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     let begin = json.first();
-    // Uploads, and what curl sends, are known by how they begin.
+    // The first character tells the format of uploads, and of bodies that curl sends.
     let (is_table, is_lines) = match media {
         "application/json" => (false, false),
         "application/x-ndjson" => (false, true),
@@ -117,13 +118,13 @@ fn read_lines(body: &[u8]) -> Result<Vec<Entries>, String> {
     lines.filter(|(_, line)| !line.is_empty()).map(read).collect()
 }
 
-/// Gives each file of an archive its name: safe on every system, with the format's extension, once.
+/// Gives each file of an archive a unique name that is safe on every system and has the format's extension.
 pub(crate) struct Names {
     used: HashSet<String>,
 }
 
 impl Names {
-    /// `reserved` is a name in lower case that no item may have.
+    /// No names yet; `reserved` is a name in lower case that no item may have.
     pub(crate) fn new(reserved: &str) -> Self {
         Names { used: HashSet::from([reserved.to_owned()]) }
     }
@@ -144,11 +145,11 @@ impl Names {
             name.push_str(&extension);
         }
         if !is_safe(&name) {
-            let detail = "no file has this name on every system: it has one of / \\ : * ? \" < > |, a control \
-                character, begins with a dot, or is a device";
+            let detail = "this name does not work on every system: it contains one of / \\ : * ? \" < > | or a control \
+                character, begins with a dot or a space, or is the name of a device";
             return Err(Fault::new("filename", Code::Malformed, detail));
         }
-        // Some systems do not tell cases apart.
+        // Some systems ignore the case of file names.
         if !self.used.insert(name.to_lowercase()) {
             let detail = "another item has this name";
             return Err(Fault::new("filename", Code::Repeated, detail));

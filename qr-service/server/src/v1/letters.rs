@@ -1,4 +1,4 @@
-//! Words below a picture, as pixels.
+//! Draws a caption as pixels below a PNG.
 
 use std::io::{Cursor, Write};
 
@@ -11,7 +11,8 @@ use crate::v1::fault::{Code, Fault};
 
 /// A CSS pixel in points.
 const POINTS: f32 = 0.75;
-/// In sizes of the font: the height of a line, and what is free above the first, below the last and beside all.
+/// As multiples of the font size: the height of a line, and the free space above the first line, below the last one and
+/// at the sides.
 const LINE: f32 = 1.25;
 const FREE: f32 = 0.5;
 
@@ -24,10 +25,10 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// These words in letters of this size, in CSS pixels.
+    /// A caption with a font size in CSS pixels.
     ///
     /// # Errors
-    /// If the font lacks some of their characters.
+    /// If the font lacks one of its characters.
     pub(crate) fn new(words: &str, size_px: f32, color: Color) -> Result<Self, Fault> {
         let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT);
         let font = font.map_err(|error| failed(&error))?;
@@ -40,19 +41,20 @@ impl Letters {
         Ok(Letters { words: words.to_owned(), color, font: font.into_scaled(scale), size_px })
     }
 
-    /// These words in one line below a picture of this width, whose letters are a sixteenth of it, or smaller.
+    /// A caption in one line below a picture of this width. The font size is a sixteenth of the width, or smaller if
+    /// the caption is long.
     ///
     /// # Errors
-    /// As [`Letters::new`].
+    /// Those of [`Letters::new`].
     pub(crate) fn line(words: &str, width_px: f32, color: Color) -> Result<Self, Fault> {
         let in_sizes = Letters::new(words, 1.0, color)?.width(words) + 2.0 * FREE;
         Letters::new(words, (width_px / 16.0).min(0.98 * width_px / in_sizes), color)
     }
 
-    /// The picture, a PNG, with the words below it, `quiet_px` away. What they do not cover is `light`.
+    /// Adds the caption to a PNG, `quiet_px` below the picture, on a background of the colour `light`.
     ///
     /// # Errors
-    /// If a word is wider than the picture, or all are higher.
+    /// If a word is wider than the picture, or the caption is higher than the picture is wide.
     pub(crate) fn below(&self, png: &[u8], light: Color, quiet_px: u32) -> Result<Vec<u8>, Fault> {
         let mut decoder = Decoder::new(Cursor::new(png));
         decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
@@ -65,7 +67,7 @@ impl Letters {
         encoder.set_depth(BitDepth::Eight);
         encoder.set_compression(Compression::Balanced);
         let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
-        // Row by row: the largest picture would take 36 MB.
+        // Row by row, because the largest picture as a whole would take 36 MB.
         let mut stream = writer.stream_writer().map_err(|error| failed(&error))?;
         let mut line = Vec::with_capacity(4 * width as usize);
         while let Some(row) = reader.next_row().map_err(|error| failed(&error))? {
@@ -116,7 +118,7 @@ impl Letters {
         Ok(strip)
     }
 
-    /// The lines that have room in so many pixels.
+    /// Breaks the words into lines of at most `room` pixels.
     fn lines(&self, room: f32) -> Result<Vec<String>, Fault> {
         let mut lines = Vec::new();
         for paragraph in self.words.lines() {
@@ -143,7 +145,7 @@ impl Letters {
         Ok(lines)
     }
 
-    /// Calls `each` with the glyphs of a line and their distance to its beginning; returns its width.
+    /// Calls `each` with every glyph of a line and its distance from the start of the line; returns the line's width.
     fn glyphs(&self, line: &str, mut each: impl FnMut(Glyph, f32)) -> f32 {
         let (mut x, mut last) = (0.0, None);
         for c in line.chars() {
@@ -162,12 +164,12 @@ impl Letters {
     }
 }
 
-/// A defect.
+/// The fault of an error that only a defect of the service can cause.
 fn failed(error: &dyn std::fmt::Display) -> Fault {
     Fault::new("caption", Code::NotAllowed, error.to_string())
 }
 
-/// Rows of pixels, each with the part of it that words cover, from 0 to 255.
+/// Rows of pixels. Each value is how much of the pixel the words cover, from 0 to 255.
 struct Strip {
     width: usize,
     coverage: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The file of a logo that a client sends, decoded within bounds.
+//! Decodes the file of a logo that a client sends, within limits of size and memory.
 
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
@@ -9,18 +9,18 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbaIm
 use crate::v1::fault::{Code, Fault};
 use crate::v1::upload::{check_size, damaged};
 
-/// The most pixels of a logo's file. Decoding takes 28 MB at most, until they are reduced.
+/// The most pixels of a logo's file. Decoding and reducing it takes at most 28 MB.
 const MAX_PIXELS: u64 = 4_000_000;
-/// The most pixels a side that are kept, which take 4 MB.
+/// The most pixels a side after reducing; a square of them takes 4 MB.
 const MAX_SIDE: u32 = 1000;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
 /// The longest file of a logo.
 pub(crate) const MAX_BYTES: usize = 262_144;
 
-/// Decodes a file.
+/// Decodes a logo's file, and reduces it to [`MAX_SIDE`] pixels a side.
 ///
 /// # Errors
-/// If it is too long, no picture, or has too many pixels.
+/// If the file is too long, is not a picture, or has too many pixels.
 pub(crate) fn decode(file: &[u8]) -> Result<RgbaImage, Fault> {
     if file.len() > MAX_BYTES {
         let detail = format!("it has {} bytes", file.len());
@@ -30,13 +30,13 @@ pub(crate) fn decode(file: &[u8]) -> Result<RgbaImage, Fault> {
 }
 
 fn open(file: &[u8]) -> Result<RgbaImage, String> {
-    // One at a time, for what a decoder may take of its own.
+    // One at a time, which bounds the memory that decoders take.
     static DECODING: Mutex<()> = Mutex::new(());
     let _decoding = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
     let format = image::guess_format(file).ok().filter(|format| FORMATS.contains(format));
-    let format = format.ok_or("it is no PNG, JPEG or WebP")?;
+    let format = format.ok_or("it is not a PNG, JPEG or WebP")?;
     let mut reader = ImageReader::with_format(Cursor::new(file), format);
-    // A few kilobytes may hold a colour profile of gigabytes.
+    // A file of a few kilobytes may expand to a colour profile of gigabytes.
     let mut limits = Limits::default();
     limits.max_alloc = Some(4 * MAX_PIXELS);
     reader.limits(limits);

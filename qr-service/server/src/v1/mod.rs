@@ -1,9 +1,9 @@
 //! The `/v1/` routes of `qr-service`: QR codes with every option of `qr-core`, by query or JSON.
 //!
-//! A request goes through the steps of `qr-options`, and then one more: `verify` decodes what is not plain black on
-//! white at whole pixels, as it will be seen. What nobody could read is not sent.
+//! A request goes through the steps of `qr-options`, and then one more: `verify` decodes every picture that is not
+//! plain black on white at whole pixels. A picture that cannot be read is refused.
 //!
-//! Nothing is fetched on a client's behalf, and no log has a text.
+//! The service fetches nothing on a client's behalf, and no log contains a text.
 
 mod archive;
 mod caption;
@@ -34,19 +34,19 @@ pub(crate) use routes::start;
 /// Settings of the API.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Threads for what takes a millisecond or more.
+    /// Threads for work that takes a millisecond or more.
     pub(crate) workers: usize,
-    /// Requests that wait for them; a further one is answered 503.
+    /// The most requests that wait for these threads; further ones are answered 503.
     pub(crate) queue: usize,
     /// `Access-Control-Allow-Origin`: `*`, or one origin; `None` sends no CORS headers.
     pub(crate) cors_origin: Option<HeaderValue>,
     /// Other services whose paths are served too.
     pub(crate) compat: Vec<Service>,
-    /// A host name whose every path is answered as qrcode.show does.
+    /// A host name on which every path is answered as on qrcode.show.
     pub(crate) show_host: Option<String>,
 }
 
-/// What [`start`] gives.
+/// The routes that [`start`] makes.
 pub(crate) struct Routes {
     /// The routes below `/v1/` and those of other services, without a fallback for other paths.
     pub(crate) paths: Router,

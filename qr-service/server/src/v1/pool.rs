@@ -1,7 +1,7 @@
-//! A few threads for work that takes longer than a request of `/qrcode` may wait.
+//! A few threads for work so slow that it would delay requests of `/qrcode`.
 //!
-//! They run at a lower priority than the threads that serve, and their queue is bounded: beyond it a
-//! request is refused at once.
+//! They run at a lower priority than the threads that serve. Their queue is bounded; if it is full, a request is
+//! refused at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -15,12 +15,11 @@ use crate::v1::fault::Refusal;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// How much lower the priority is, as `nice` counts.
+/// How much lower the priority is, in the units of `nice`.
 const NICE: i32 = 10;
 
-/// Longest time from request to result. It is well below the time after which the server takes a client
-/// that it still reads from for a slow one, and closes its connection without an answer. A debug build draws many times
-/// as slowly.
+/// Longest time from request to result. It must stay well below the write timeout (`QR_WRITE_TIMEOUT`), after which the
+/// server would close the connection without an answer. A debug build draws many times more slowly.
 const MAX_WAIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 9 } else { 5 });
 
 #[derive(Clone)]
@@ -41,7 +40,7 @@ impl Pool {
         Ok(Pool { jobs })
     }
 
-    /// Runs `job` on a worker. If the client goes away while it waits, it is not run.
+    /// Runs `job` on a worker and returns its result. If the client disconnects while the job waits, it is not run.
     ///
     /// # Errors
     /// [`Refusal::Busy`] if the queue is full or the result takes longer than [`MAX_WAIT`],
@@ -73,7 +72,7 @@ impl Pool {
 
 /// Takes jobs until all senders are gone.
 fn work(jobs: &Mutex<Receiver<Job>>) {
-    // On Linux this concerns the calling thread alone. It can only fail to lower the priority.
+    // On Linux this applies only to the calling thread. If it fails, the thread keeps its priority.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);
     loop {

@@ -1,4 +1,4 @@
-//! Whether what a decoder read is what was asked for.
+//! Checks that a decoder has read the symbol that was requested.
 
 use encoding_rs::SHIFT_JIS;
 
@@ -7,7 +7,7 @@ use crate::v1::plan::{Plan, SymbolPlan};
 use crate::v1::reader::Found;
 use crate::v1::symbol::Encoded;
 
-/// Whether it is the symbol that was asked for, with its content.
+/// Whether the symbol found has the version, the content and the part of the requested one.
 pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
     let asked = plan.content.as_bytes();
     let has_kanji = matches!(plan.symbol.mode(), Mode::Kanji | Mode::AutoKanji);
@@ -28,7 +28,7 @@ pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
             return false;
         }
     }
-    // Where a part begins and ends is the encoder's choice.
+    // The encoder chooses where a part begins and ends, so only its place in the message is checked.
     let is_only = encoded.parts == 1;
     if has_kanji {
         is_part_of_text(asked, &found.bytes, is_only)
@@ -44,8 +44,7 @@ pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
     }
 }
 
-/// The XOR of the message's bytes as they are encoded. `None` if only the encoder knows which characters are
-/// Kanji.
+/// The XOR of the message's encoded bytes. `None` if only the encoder knows which characters are in Kanji mode.
 fn parity(asked: &[u8], mode: Mode) -> Option<u8> {
     let xor = |bytes: &[u8]| bytes.iter().fold(0, |parity, byte| parity ^ byte);
     match mode {
@@ -55,8 +54,8 @@ fn parity(asked: &[u8], mode: Mode) -> Option<u8> {
     }
 }
 
-/// Whether `read` has each character of a text, or unless it `is_whole` of a part of it: in UTF-8 or, as Kanji mode has
-/// them, in Shift JIS.
+/// Whether `read` is the text `asked`, or a part of it unless it `is_whole`. Each character may be in UTF-8, or in
+/// Shift JIS as in Kanji mode.
 fn is_part_of_text(asked: &[u8], read: &[u8], is_whole: bool) -> bool {
     let Ok(text) = std::str::from_utf8(asked) else { return read == asked };
     let chars: Vec<Forms<'_>> = text.char_indices().map(|(at, c)| forms(text, at, c)).collect();
@@ -64,7 +63,7 @@ fn is_part_of_text(asked: &[u8], read: &[u8], is_whole: bool) -> bool {
     (0..starts).any(|start| fits(&chars[start..], read, is_whole))
 }
 
-/// A character in UTF-8, and in Shift JIS where that has two bytes, which are what Kanji mode can write.
+/// A character in UTF-8, and in Shift JIS if it has two bytes there, because only such characters fit Kanji mode.
 type Forms<'a> = (&'a [u8], Option<[u8; 2]>);
 
 fn forms(text: &str, at: usize, char: char) -> Forms<'_> {
@@ -73,9 +72,9 @@ fn forms(text: &str, at: usize, char: char) -> Forms<'_> {
     (utf8.as_bytes(), jis.as_ref().try_into().ok().filter(|_| !is_foreign))
 }
 
-/// Whether `read` is these characters: all of them, or else the first ones.
+/// Whether `read` consists of these characters: of all of them if it `has_all`, else of the first ones.
 fn fits(chars: &[Forms<'_>], read: &[u8], has_all: bool) -> bool {
-    // The places in `read` up to which the characters so far fit.
+    // The positions in `read` that the characters so far can end at.
     let (mut places, mut next) = (vec![0], Vec::new());
     for (utf8, jis) in chars {
         for &place in &places {

@@ -1,4 +1,4 @@
-//! A sheet of labels: symbols in rows and columns, each with a caption under it or beside it.
+//! A sheet of labels: symbols in rows and columns, each with a caption below it or beside it.
 
 mod preset;
 
@@ -12,42 +12,43 @@ use crate::v1::document::{FONT, put};
 use crate::v1::fault::{Code, Fault};
 use preset::Preset;
 
-/// Points of a millimetre.
+/// Points per millimetre.
 const POINTS: f64 = 72.0 / 25.4;
-/// The least width and height of a symbol with its quiet zone, in millimetres.
+/// The smallest width and height of a symbol with its quiet zone, in millimetres.
 const LEAST_MM: f64 = 5.0;
 /// The shortest and the longest side of a page, in millimetres: A0 is 1189 long.
 const PAGE_MM: std::ops::RangeInclusive<f64> = 10.0..=1200.0;
-/// Height of a caption's line in its size, and what of it is below the letters' base line.
+/// Height of a caption's line, and the part of it below the base line, as multiples of the font size.
 const LINE: f64 = 1.4;
 const DESCENT: f64 = 0.3;
-/// The most of a label's width that a symbol beside its caption takes, and of its height that a caption takes by default.
+/// The largest share of a label's width for a symbol beside its caption, and the default share of its height for a
+/// caption.
 const SYMBOL_SHARE: f64 = 0.6;
 const CAPTION_SHARE: f64 = 0.2;
-/// Sizes of captions by default, in points.
+/// The smallest and the largest default font size of captions, in points.
 const CAPTION_PT: (f64, f64) = (4.0, 8.0);
 
-/// The sheet, for all labels.
+/// The sheet that all labels are on.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct Sheet {
-    /// Labels as they are sold, by Avery's number, instead of the page, rows, columns, margins and gaps.
+    /// Avery's number of a commercial label sheet. It replaces page, rows, columns, margins and gaps.
     #[schema(value_type = Option<String>, max_length = 20, example = "L7160",
         pattern = "^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$")]
     pub(crate) preset: Option<Preset>,
-    /// The label of the first page to begin with, on a sheet of which some are used.
+    /// First label of the first page to print on, for a sheet of which some labels are used.
     #[schema(minimum = 1, maximum = 1200, default = 1)]
     pub(crate) first_label: Option<usize>,
-    /// Where captions are.
+    /// Place of the captions.
     #[schema(inline, default = "below")]
     pub(crate) caption_at: Option<CaptionAt>,
     /// The page: `a4`, `letter`, or its width and height in millimetres, such as `62x29`.
     #[schema(value_type = Option<String>, default = "a4", min_length = 2, max_length = 20, example = "letter",
         pattern = r"^([aA]4|[lL][eE][tT][tT][eE][rR]|[0-9]{1,4}(\.[0-9]+)?x[0-9]{1,4}(\.[0-9]+)?)$")]
     pub(crate) page: Option<Paper>,
-    /// Labels below each other on a page.
+    /// Rows of labels on a page.
     #[schema(minimum = 1, maximum = 40, default = 8)]
     pub(crate) rows: Option<u32>,
-    /// Labels beside each other.
+    /// Columns of labels on a page.
     #[schema(minimum = 1, maximum = 30, default = 3)]
     pub(crate) columns: Option<u32>,
     /// Space at the left and at the right edge of the page, in millimetres.
@@ -62,13 +63,14 @@ pub(crate) struct Sheet {
     /// Space between rows, in millimetres.
     #[schema(minimum = 0, maximum = 200, default = 3)]
     pub(crate) gap_y_mm: Option<f64>,
-    /// Size of the captions, in points. The default is 8, and less on labels of under 20 mm.
+    /// Font size of the captions, in points. The default is 8, or less on labels that are less than 20 mm high.
     #[schema(minimum = 4, maximum = 36)]
     pub(crate) caption_pt: Option<f64>,
 }
 
 impl Sheet {
-    /// Page, rows and columns, margins and gaps, in millimetres. With a preset, each that is given as well is a fault.
+    /// Page, rows and columns, margins and gaps, in millimetres. With a preset, any of these options that is also given
+    /// is a fault.
     fn grid(&self, faults: &mut Vec<Fault>) -> Grid {
         let Some(preset) = self.preset else {
             return Grid {
@@ -91,25 +93,25 @@ impl Sheet {
             ("gap_y_mm", self.gap_y_mm.is_some()),
         ] {
             if is_given {
-                faults.push(Fault::new(name, Code::Contradictory, "the preset has it"));
+                faults.push(Fault::new(name, Code::Contradictory, "the preset sets it"));
             }
         }
         preset.grid()
     }
 }
 
-/// Where captions are.
+/// Place of the captions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CaptionAt {
-    /// A line under the symbol.
+    /// One line below the symbol.
     #[default]
     Below,
-    /// Lines to its right.
+    /// Lines to the right of the symbol.
     Beside,
 }
 
-/// How a page is divided, in millimetres; the first number is of the x axis.
+/// The division of a page, in millimetres; the first number of each pair is along the x axis.
 struct Grid {
     page: Paper,
     count: (u32, u32),
@@ -138,13 +140,14 @@ impl<'de> Deserialize<'de> for Paper {
         };
         paper.ok_or_else(|| {
             let (least, most) = (PAGE_MM.start(), PAGE_MM.end());
-            let sides = format!("width and height in millimetres, {least} to {most}, as 62x29");
+            let sides =
+                format!("width and height in millimetres, {least} to {most}, such as 62x29");
             D::Error::custom(format!("use a4, letter, or {sides}"))
         })
     }
 }
 
-/// Where labels are, in points.
+/// The places of labels on a page, in points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) page: (f64, f64),
@@ -154,17 +157,17 @@ pub(crate) struct Layout {
     gap: (f64, f64),
     /// Width and height of a label.
     label: (f64, f64),
-    /// What a symbol may take of it, from its upper left corner.
+    /// The part of a label that a symbol may fill, from its upper left corner.
     room: (f64, f64),
     caption_at: CaptionAt,
     pub(crate) caption_pt: f64,
-    /// Labels of the first page that are left out.
+    /// Labels of the first page that are skipped.
     pub(crate) skipped: usize,
 }
 
 impl Layout {
-    /// Divides the page. Every label has room for a caption if any has one. `None` if labels would be too
-    /// small, which is added to `faults`.
+    /// Divides the page. Every label has room for a caption if any has one. If labels would be too small or the
+    /// sheet is contradictory, adds faults and returns `None`.
     pub(crate) fn new(sheet: &Sheet, has_captions: bool, faults: &mut Vec<Fault>) -> Option<Self> {
         let before = faults.len();
         let Grid { page: Paper(width, height), count, margin, gap } = sheet.grid(faults);
@@ -189,7 +192,9 @@ impl Layout {
         ] {
             if length < LEAST_MM * POINTS {
                 let millimetres = (length / POINTS).max(0.0);
-                let detail = format!("a symbol would have {millimetres:.1} mm, below {LEAST_MM}");
+                let detail = format!(
+                    "a symbol would have only {millimetres:.1} mm, less than {LEAST_MM} mm"
+                );
                 let fault = Fault::new(name, Code::Size, detail);
                 faults.push(fault.suggest(format!("use fewer {name}, or less {less}")));
             }
@@ -216,7 +221,7 @@ impl Layout {
         (faults.len() == before).then_some(layout)
     }
 
-    /// Labels of a page.
+    /// Number of labels on a page.
     pub(crate) fn per_page(&self) -> usize {
         self.rows * self.columns
     }
@@ -224,7 +229,7 @@ impl Layout {
     /// The lines of a caption.
     ///
     /// # Errors
-    /// If it has characters that the font has not, or has no room.
+    /// If it has characters that the font lacks, or does not fit.
     pub(crate) fn caption(&self, text: &str) -> Result<Vec<LabelCaption>, Fault> {
         match self.caption_at {
             CaptionAt::Below => {
@@ -237,7 +242,7 @@ impl Layout {
         }
     }
 
-    /// Points a module of a symbol that fills its room.
+    /// Points per module of a symbol that fills its room.
     fn module(&self, modules: Modules<'_>, margin: u32) -> f64 {
         let (width, height) = sides(modules, margin);
         (self.room.0 / width).min(self.room.1 / height)
@@ -248,7 +253,7 @@ impl Layout {
         self.module(modules, margin) * sides(modules, margin).0 / POINTS
     }
 
-    /// Appends the label at `index` of its page to the page's content, in its middle.
+    /// Appends a label to the content of its page. `index` is its place on the page.
     pub(crate) fn draw(
         &self,
         index: usize,

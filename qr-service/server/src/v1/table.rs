@@ -1,4 +1,5 @@
-//! A table as spreadsheets save it: CSV (RFC 4180) with commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252.
+//! Reads a table as spreadsheets save it: CSV (RFC 4180) with commas, semicolons or tabs, in UTF-8, UTF-16 or
+//! Windows-1252.
 
 use std::borrow::Cow;
 
@@ -8,23 +9,23 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use crate::v1::fault::Fault;
 use crate::v1::parameters::{Schema, unknown};
 
-/// How the files of workbooks begin: a ZIP archive, and Excel's format of before 2007.
+/// The first bytes of workbooks: of a ZIP archive, and of Excel's format before 2007.
 const WORKBOOKS: [&[u8]; 2] = [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"];
-/// Columns whose name begins so are left out.
+/// Columns whose name begins with this character are ignored.
 const LEFT_OUT: char = '_';
 
-/// The rows as pairs of column and value; an empty cell is a parameter that is not given. A list of texts, one a line,
-/// needs no names of columns. Columns that are no parameters are added to `faults`.
+/// Reads the rows as pairs of column and value; an empty cell means that the parameter is not given. A list of texts,
+/// one per line, needs no column names. Adds a fault for each column that is not a parameter.
 ///
 /// # Errors
-/// If it is no table, or its first row names no parameter.
+/// A message for the client, if it is not a table, or its first row names no parameter.
 pub(crate) fn read_table(
     body: &[u8],
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
 ) -> Result<Vec<Vec<(String, String)>>, String> {
     if WORKBOOKS.iter().any(|begin| body.starts_with(begin)) {
-        return Err("it is a workbook; save it as CSV".to_owned());
+        return Err("the file is a workbook; save it as CSV".to_owned());
     }
     let text = decode(body);
     let (separator, text) = separator_of(&text);
@@ -61,7 +62,7 @@ pub(crate) fn read_table(
         if row.len() < names.len() || row.iter().skip(names.len()).any(|cell| !cell.is_empty()) {
             let (cells, least, separator) = (row.len(), names.len(), char::from(separator));
             return Err(format!(
-                "line {line} has {cells} cells, and the first {least}; put a cell with a {separator:?} into quotation marks"
+                "line {line} has {cells} cells, but the first has {least}; put cells with a {separator:?} in quotation marks"
             ));
         }
         let pairs = names.iter().zip(row).filter(|(name, cell)| is_known(name) && !cell.is_empty());
@@ -70,7 +71,8 @@ pub(crate) fn read_table(
     Ok(read)
 }
 
-/// By its byte order mark; else it is UTF-8, or what Excel writes in western Europe.
+/// Decodes a body by its byte order mark, or else as UTF-8, or else as Windows-1252, which Excel writes in western
+/// Europe.
 fn decode(body: &[u8]) -> Cow<'_, str> {
     if let Some((encoding, mark)) = Encoding::for_bom(body) {
         return encoding.decode_without_bom_handling(&body[mark..]).0;
@@ -81,8 +83,8 @@ fn decode(body: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What parts the cells of the first line: what Excel's own line `sep=;` says, or what it has most of outside quotation
-/// marks. With the rest of the text.
+/// The separator of cells, and the text to read. A first line such as `sep=;`, which Excel writes, sets the separator
+/// and is removed; otherwise it is the most frequent one in the first line, outside quotation marks.
 fn separator_of(text: &str) -> (u8, &str) {
     let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
     if let Some(&[separator]) = line.trim_end().strip_prefix("sep=").map(str::as_bytes) {
@@ -94,7 +96,7 @@ fn separator_of(text: &str) -> (u8, &str) {
     (most.unwrap_or(b','), text)
 }
 
-/// The parameter that a column means: `File name` is `filename`, and `Job title` `job_title`.
+/// The parameter that a column means: `File name` is `filename`, `Job title` is `job_title`.
 fn parameter_of(name: &str, schemas: &[&Schema]) -> String {
     let name = name.trim();
     let lower = name.to_lowercase();
@@ -108,7 +110,7 @@ fn parameter_of(name: &str, schemas: &[&Schema]) -> String {
     known.unwrap_or_else(|| name.to_owned())
 }
 
-/// Whether a cell is nothing that a column would be called.
+/// Whether a cell looks like data, not like the name of a column.
 fn is_data(cell: &str) -> bool {
     cell.contains(['/', ':', '.', '@']) || cell.starts_with(|c: char| c.is_ascii_digit())
 }

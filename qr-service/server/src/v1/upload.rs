@@ -1,7 +1,7 @@
-//! Pictures that clients send, decoded to grey within bounds of memory.
+//! Decodes pictures that clients send to grey, within a limit of memory.
 //!
-//! A PNG is read row by row, and a JPEG gives its luma alone, so both take little more than the grey pixels; the
-//! crates for WebP and GIF keep whole pictures. [`Upload::open`] reads no pixels and says what decoding will take.
+//! A PNG is read row by row, and of a JPEG only the luma, so both take little more than the grey pixels. The crates for
+//! WebP and GIF keep whole pictures. [`Upload::open`] reads no pixels; it computes the memory that decoding will take.
 
 use std::io::Cursor;
 
@@ -21,13 +21,13 @@ use crate::v1::picture::over_white;
 use crate::v1::reader::GreyImage;
 use crate::v1::verify::luma;
 
-/// The most pixels, above the 24 million of phones. Forms that take much memory have fewer.
+/// The most pixels, a little more than the 24 million of phones. The limit is lower for formats that take much memory.
 const MAX_PIXELS: u64 = 25_000_000;
-/// What all pictures that are being decoded may take together: as much as one of 9 million pixels in the form that takes
-/// most, a WebP of both kinds of compression or a progressive JPEG of four components.
+/// The memory that all pictures being decoded may take together. It is enough for one picture of 9 million pixels in
+/// the most demanding formats, WebP and progressive JPEG of four components.
 pub(crate) const MAX_BYTES: usize = 96 << 20;
 const MAX_SIDE: u32 = 16_384;
-/// What a PNG may take beside its pixels, for chunks that are read whole.
+/// The memory that a PNG may take in addition to its pixels, for chunks that are read as a whole.
 const MAX_CHUNK_BYTES: usize = 1 << 20;
 
 /// A picture whose head was read.
@@ -37,19 +37,19 @@ pub(crate) struct Upload {
     size: (u32, u32),
     /// Bytes that decoding and reading take for each pixel.
     pixel_bytes: u64,
-    /// How it is to be turned, as cameras write it down.
+    /// The orientation that the camera stored in the EXIF data.
     orientation: Orientation,
 }
 
 impl Upload {
-    /// Reads the head of a picture of one of the formats, by its bytes and not by what it is called.
+    /// Reads the head of a picture. Its bytes tell which of the `formats` it has, not its name or media type.
     ///
     /// # Errors
-    /// What is wrong with it, for the client.
+    /// A message for the client, if it has another format, is damaged or has too many pixels.
     pub(crate) fn open(file: Bytes, formats: &[ImageFormat]) -> Result<Self, String> {
         let format = image::guess_format(&file).ok();
         let Some(format) = format.filter(|format| formats.contains(format)) else {
-            return Err("it is no PNG, JPEG or WebP".to_owned());
+            return Err("it is not a PNG, JPEG or WebP".to_owned());
         };
         let (size, pixel_bytes, exif) = match format {
             ImageFormat::Png => {
@@ -61,7 +61,7 @@ impl Upload {
             ImageFormat::WebP => {
                 let mut decoder = WebPDecoder::new(Cursor::new(&file[..])).map_err(damaged)?;
                 let exif = decoder.exif_metadata().map_err(damaged)?;
-                // The picture, its luma and chroma, its opacity; of an animation the canvas and a frame too.
+                // The picture, its luma and chroma, its opacity; for an animation also the canvas and a frame.
                 (decoder.dimensions(), if decoder.has_animation() { 20 } else { 11 }, exif)
             }
             // The canvas and a frame.
@@ -69,24 +69,24 @@ impl Upload {
         };
         let orientation = exif.and_then(|exif| Orientation::from_exif_chunk(&exif));
         let orientation = orientation.unwrap_or(Orientation::NoTransforms);
-        // Turned, it is there twice; read, it is there at other sizes as well.
+        // Turning takes two copies of the picture, and reading it at several sizes nearly two.
         let pixel_bytes = pixel_bytes.max(2);
         let most = (MAX_BYTES - MAX_CHUNK_BYTES) as u64 / pixel_bytes;
         check_size(size, most.min(MAX_PIXELS))?;
         Ok(Upload { file, format, size, pixel_bytes, orientation })
     }
 
-    /// What decoding takes beside the file, at most.
+    /// The most memory that decoding takes in addition to the file, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let (width, height) = self.size;
         let pixels = usize::try_from(u64::from(width) * u64::from(height) * self.pixel_bytes);
         pixels.unwrap_or(usize::MAX).saturating_add(MAX_CHUNK_BYTES)
     }
 
-    /// Decodes it to grey over white, and turns it.
+    /// Decodes the picture to grey over white, and turns it upright.
     ///
     /// # Errors
-    /// If it is damaged.
+    /// A message for the client, if the file is damaged.
     pub(crate) fn decode(&self) -> Result<GreyImage, String> {
         let file = Cursor::new(&self.file[..]);
         let grey = match self.format {
@@ -107,8 +107,10 @@ impl Upload {
     }
 }
 
+/// Checks the number of pixels and the length of the sides.
+///
 /// # Errors
-/// That there are too many pixels.
+/// A message for the client, if there are too many.
 pub(crate) fn check_size((width, height): (u32, u32), max_pixels: u64) -> Result<(), String> {
     if u64::from(width) * u64::from(height) > max_pixels || width.max(height) > MAX_SIDE {
         let most = format!("{max_pixels} in all or {MAX_SIDE} a side");
@@ -162,9 +164,9 @@ fn jpeg_decoder(file: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
     JpegDecoder::new_with_options(ZCursor::new(file), options)
 }
 
-/// What a JPEG is decoded to, and how many samples a pixel has then: its luma, if it has that.
+/// The colour space that a JPEG is decoded to, and its samples per pixel: only the luma, if the picture has luma.
 fn samples_of_jpeg(decoder: &JpegDecoder<ZCursor<&[u8]>>, info: &ImageInfo) -> (ColorSpace, usize) {
-    // zune-jpeg 0.5 mixes up the rows of such a picture if it gives its luma alone.
+    // zune-jpeg 0.5 mixes up the rows of such a picture if it decodes only the luma.
     let is_mixed_up = !info.sof.is_sequential_dct() && info.sample_ratio == SampleRatios::V;
     match decoder.input_colorspace() {
         Some(ColorSpace::YCbCr | ColorSpace::Luma) if !is_mixed_up => (ColorSpace::Luma, 1),
@@ -172,14 +174,14 @@ fn samples_of_jpeg(decoder: &JpegDecoder<ZCursor<&[u8]>>, info: &ImageInfo) -> (
     }
 }
 
-/// The size of a picture, how many bytes decoding it takes for each pixel, and its EXIF.
+/// The size of a picture, the bytes per pixel that decoding it takes, and its EXIF data.
 type Head = ((u32, u32), u64, Option<Vec<u8>>);
 
 fn head_of_jpeg(file: &[u8]) -> Result<Head, String> {
     let mut decoder = jpeg_decoder(file);
     decoder.decode_headers().map_err(damaged)?;
     let info = decoder.info().ok_or(()).map_err(damaged)?;
-    // Coefficients of two bytes, which only a progressive one keeps, and the picture.
+    // Coefficients of two bytes, which only a progressive JPEG keeps in memory, and the picture.
     let coefficients =
         if info.sof.is_sequential_dct() { 0 } else { 2 * u64::from(info.components) };
     let (_, samples) = samples_of_jpeg(&decoder, &info);
@@ -204,7 +206,7 @@ fn grey_of(decoder: impl ImageDecoder) -> Result<Vec<u8>, String> {
     Ok(greyed(pixels, samples))
 }
 
-/// Turns pixels of so many samples into grey ones, in their place.
+/// Turns pixels of `samples` samples into grey ones, in place.
 fn greyed(mut pixels: Vec<u8>, samples: usize) -> Vec<u8> {
     if samples > 1 {
         let count = pixels.len() / samples;
@@ -217,7 +219,7 @@ fn greyed(mut pixels: Vec<u8>, samples: usize) -> Vec<u8> {
     pixels
 }
 
-/// Luma of a pixel; what is transparent shows white.
+/// Luma of a pixel over white.
 fn grey_of_pixel(pixel: &[u8]) -> u8 {
     match *pixel {
         [grey] | [grey, 255] => grey,

@@ -1,8 +1,8 @@
 //! Checks that a picture can be read at the size at which it is seen, before it is sent.
 //!
-//! Black on white at whole pixels needs no check: the encoder's tests decode such pictures. All else is
-//! drawn as it will be seen, in grey, and decoded. What has no size of its own is checked with
-//! [`ENOUGH_PX`] a module, and print at [`PRINT_DPI`].
+//! Black on white at whole pixels needs no check, because the encoder's tests decode such pictures. All other
+//! pictures are drawn as they will be seen, in grey, and decoded. A picture without a size of its own is checked
+//! with [`ENOUGH_PX`] per module, print at [`PRINT_DPI`].
 
 use qr_core::{Color, Modules};
 
@@ -15,27 +15,27 @@ use crate::v1::reader::{self, GreyImage};
 use crate::v1::same::is_same;
 use crate::v1::symbol::{AnySymbol, Encoded};
 
-/// Pixels a module from which more show nothing new to a decoder. Larger pictures are decoded with as
-/// many, so the check takes bounded memory: 0.9 MB for the largest symbol.
+/// Pixels per module beyond which a decoder gains nothing. Larger pictures are decoded with this many, so the
+/// check takes bounded memory: 0.9 MB for the largest symbol.
 const ENOUGH_PX: f64 = 5.0;
 /// Pixels a side up to which shapes and logos are decoded at their own size as well. Decoders fit lines to the edges
 /// of pixels, so a shape that reads at one scale need not read at the next. It takes 0.6 MB and some milliseconds.
 const MOST_SHAPED_PX: f64 = 800.0;
-/// The fewest pixels a module of a shape: with one, a corner is grey or not as the renderer rounds it, and what one
-/// decoder reads the next does not.
+/// The fewest pixels per module of a shape. With one pixel, the grey of a corner depends on how the renderer rounds,
+/// and decoders disagree.
 const MIN_SHAPED_PX: f64 = 2.0;
-/// The fewest pixels a module of Micro QR and rMQR in print, where modules are no whole pixels: with their only finder
-/// pattern, what one decoder reads of fewer depends on where the greys of the edges lie. An SVG whose size is asked for
-/// is seen at that size, and zxing-cpp does not read R13x77 at a quarter of those from 8 to 17 pixels a module: it needs
-/// whole pixels.
+/// The fewest pixels per module of Micro QR and rMQR in print, where modules are not whole pixels. These symbols have
+/// only one finder pattern, so with fewer pixels the grey edges decide whether a decoder reads them. An SVG with a size
+/// is seen at that size and needs whole pixels: of the sizes from 8 to 17 pixels per module, zxing-cpp fails to read
+/// R13x77 at a quarter.
 const MIN_UNEVEN_PX: f64 = 3.0;
-/// The fewest pixels a module in print: two dots of an office printer, 0.17 mm. A decoder reads less of a perfect
-/// picture; ink runs, and a phone at reading distance does not.
+/// The fewest pixels per module in print: two dots of an office printer, 0.17 mm. A decoder reads smaller modules in a
+/// perfect picture, but ink runs, and a phone at reading distance sees less.
 const MIN_PRINT_PX: f64 = 2.0;
-/// What an office printer and a phone's camera at reading distance resolve.
+/// Resolution of an office printer, and of a phone's camera at reading distance.
 const PRINT_DPI: f64 = 300.0;
-/// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
-/// 40 % "C", the least that is advised for symbols that strangers scan.
+/// The smallest difference of dark and light in luma, 0 to 255. ISO/IEC 15415 grades a symbol contrast of 40 % as
+/// C, the lowest grade advised for symbols that anyone may scan.
 pub(crate) const MIN_CONTRAST: u8 = 102;
 
 /// Whether the picture has to be checked.
@@ -58,7 +58,7 @@ pub(crate) fn is_needed(plan: &Plan, symbol: &AnySymbol) -> bool {
     }
 }
 
-/// How many pixels [`check`] decodes of a picture without shapes and logo; 0 if it needs no check.
+/// Number of pixels that [`check`] decodes for a picture without shapes and logo; 0 if it needs no check.
 pub(crate) fn checked_px(plan: &Plan, symbol: &AnySymbol) -> u64 {
     if !is_needed(plan, symbol) {
         return 0;
@@ -72,7 +72,7 @@ pub(crate) fn checked_px(plan: &Plan, symbol: &AnySymbol) -> u64 {
 /// Decodes the picture as it is seen.
 ///
 /// # Errors
-/// Why nobody could read it.
+/// If the contrast is too low, or the picture cannot be read; the fault suggests a change.
 pub(crate) fn check(
     plan: &Plan,
     encoded: &Encoded,
@@ -113,31 +113,31 @@ pub(crate) fn check(
     if reads { Ok(()) } else { Err(unreadable(plan, modules, scale)) }
 }
 
-/// The greys of dark and light, as a camera sees them on white paper.
+/// Checks the contrast. Returns the greys of dark and light, as a camera sees them on white paper.
 fn check_contrast(colors: Colors) -> Result<(u8, u8), Fault> {
     let (dark, light) = (luma(over_white(colors.dark)), luma(over_white(colors.light)));
     if dark >= light {
         let detail = "dark is not darker than light; many readers cannot read such a symbol";
-        return Err(Fault::new("dark", Code::Contrast, detail).suggest("exchange dark and light"));
+        return Err(Fault::new("dark", Code::Contrast, detail).suggest("swap dark and light"));
     }
     let contrast = light - dark;
     if contrast < MIN_CONTRAST {
         let percent = f64::from(contrast) / 2.55;
-        let detail = format!("dark and light differ by {percent:.0} % of black and white");
+        let detail = format!("dark and light differ by only {percent:.0} % of black and white");
         let fault = Fault::new("dark", Code::Contrast, detail).at_least(40);
         return Err(fault.suggest("use a darker dark or a lighter light"));
     }
     Ok((dark, light))
 }
 
-/// Luma of a colour (ITU-R BT.601), which is what decoders turn pixels into.
+/// Luma of a colour (ITU-R BT.601). Decoders convert pixels to luma.
 pub(crate) fn luma(color: Color) -> u8 {
     let Color { red, green, blue, .. } = color;
     let sum = 299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue);
     ((sum + 500) / 1000) as u8
 }
 
-/// Pixels a module at which the picture is seen.
+/// Pixels per module at which the picture is seen.
 fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
     let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
     match &plan.picture {
@@ -152,8 +152,8 @@ fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
     }
 }
 
-/// Draws the symbol with `scale` pixels a module. A pixel on an edge gets the mean of what it covers. The
-/// quiet zone is the standard's: a picture with less is meant for a page of its light colour.
+/// Draws the symbol with `scale` pixels per module. A pixel on an edge gets the mean of the modules that it covers.
+/// The quiet zone is the standard's, because a picture with a smaller one is meant for a page of its light colour.
 fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> GreyImage {
     let margin = kind.quiet_zone() as usize;
     let columns = spans(modules.width() + 2 * margin, scale);
@@ -172,7 +172,7 @@ fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind)
     let width = columns.len();
     let mut grey: Vec<u8> = Vec::with_capacity(width * rows.len());
     for (index, row) in rows.iter().enumerate() {
-        // Most lines are as the one above.
+        // Most lines equal the one above.
         if index > 0 && rows[index - 1] == *row {
             grey.extend_from_within(grey.len() - width..);
             continue;
@@ -185,8 +185,8 @@ fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind)
     GreyImage { width: width as u32, height: rows.len() as u32, grey }
 }
 
-/// Draws shapes and logo with `scale` pixels a module, over white paper: the very pixels of a PNG, and for
-/// other scales their means.
+/// Draws shapes and logo with `scale` pixels per module, over white paper. At whole scales these are the pixels of a
+/// PNG, at other scales means of such pixels.
 fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> GreyImage {
     const MARGIN: usize = 4;
     let whole = scale.ceil().max(1.0);
@@ -220,7 +220,7 @@ fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> GreyImage {
     GreyImage { width: spans.len() as u32, height: spans.len() as u32, grey: reduced }
 }
 
-/// For each pixel of a line the modules that it covers, with their shares of it.
+/// For each pixel of a line, the modules that it covers and their shares of it.
 fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
     let pixels = (modules as f64 * scale).ceil().max(1.0) as usize;
     let span = |px: usize| {
@@ -235,7 +235,7 @@ fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
     (0..pixels).map(span).collect()
 }
 
-/// Why an SVG of Micro QR or rMQR is refused: its modules are no whole pixels.
+/// The fault of an SVG of Micro QR or rMQR whose modules are not whole pixels.
 fn uneven(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
     let parameter = size_parameter(plan);
@@ -246,7 +246,7 @@ fn uneven(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     Fault::new(parameter, Code::Unreadable, detail).suggest(format!("use a {parameter} of {whole}"))
 }
 
-/// The parameter that says how large the picture is.
+/// The parameter that sets the size of the picture.
 fn size_parameter(plan: &Plan) -> &'static str {
     match &plan.picture {
         PicturePlan::Png { fit: Fit::Scale(_), .. }
@@ -258,7 +258,7 @@ fn size_parameter(plan: &Plan) -> &'static str {
 
 fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     let parameter = size_parameter(plan);
-    // Three pixels a module are read by all decoders that we know.
+    // All decoders that were tested read three pixels per module.
     let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
     let enough = match parameter {
         "scale" => 3.0,
@@ -266,7 +266,7 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
         _ => (3.0 * width * 25.4 / PRINT_DPI).ceil(),
     };
     if scale >= 3.0 && !plan.look.is_plain() {
-        // There are pixels enough for squares.
+        // There are enough pixels for squares, so the shape or the logo is the cause.
         let (name, suggestion) = match (plan.look.finders, plan.look.shape) {
             (FinderShape::Square, Shape::Square) if plan.look.logo.is_some() => {
                 ("logo", "use a smaller logo_size")
@@ -276,15 +276,15 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
             }
             _ => ("finder_shape", "use finder_shape square, or a lower version"),
         };
-        let detail = "a decoder cannot read the symbol so";
+        let detail = "a decoder cannot read the symbol with it";
         return Fault::new(name, Code::Unreadable, detail).suggest(suggestion);
     }
     let detail = match parameter {
         "width_mm" => {
             let mm = scale / PRINT_DPI * 25.4;
-            format!("a module would be {mm:.2} mm wide, too little to print and read")
+            format!("a module would be {mm:.2} mm wide, which is too small to print and read")
         }
-        _ => format!("a module is {scale:.2} pixels wide, and a decoder cannot read that"),
+        _ => format!("a module is {scale:.2} pixels wide, which a decoder cannot read"),
     };
     let fault = Fault::new(parameter, Code::Unreadable, detail).at_least(enough);
     fault.suggest(format!("use a {parameter} of {enough}, or a lower version"))

@@ -1,4 +1,4 @@
-//! Shapes and logos.
+//! Tests shapes and logos.
 
 use std::io::BufReader;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use service_kit::testing::connect;
 
 use crate::support::{self, Answer, of_png, of_svg, padded, read, send, start};
 
-/// Asks again while the machine is too busy for it.
+/// Asks again while the service is too busy to answer.
 fn unless_busy(ask: impl Fn() -> Answer) -> Answer {
     loop {
         let answer = ask();
@@ -28,7 +28,7 @@ pub(crate) fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer 
     unless_busy(|| support::post_json(addr, target, body))
 }
 
-/// A picture in one colour with opacity.
+/// Returns a PNG in one colour with opacity.
 pub(crate) fn logo(width: u32, height: u32, color: [u8; 4]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
@@ -57,7 +57,7 @@ fn assert_reads(answer: &Answer, text: &str, query: &str) {
     }
 }
 
-/// Reads the PNG with the service's own decoder, rxing, at the size at which it was sent.
+/// Reads the PNG with rxing, the service's decoder, without resizing.
 fn assert_reads_with_rxing(addr: SocketAddr, answer: &Answer, text: &str, query: &str) {
     let stream = &mut BufReader::new(connect(addr));
     let type_of_png = "content-type: image/png\r\n";
@@ -77,7 +77,7 @@ fn shapes_are_drawn_as_their_names_say() {
     for (query, corner) in [("finder_shape=square", 0), ("finder_shape=rounded", 255)] {
         assert_eq!(grey_at(&format!("shape=dots&{query}"), 81, 81), corner, "{query}");
     }
-    // Its middle is dark and its ring light, whatever the shape.
+    // The pattern's middle is dark and its ring light in every shape.
     for shape in ["square", "rounded", "circle"] {
         let query = format!("finder_shape={shape}&shape=rounded");
         assert_eq!((grey_at(&query, 150, 150), grey_at(&query, 110, 150)), (0, 255), "{shape}");
@@ -111,7 +111,7 @@ fn the_version_rises_for_a_logo_and_what_no_block_can_spare_is_refused() {
         let fault = &refused.json()["faults"][0];
         let detail = fault["detail"].as_str().unwrap();
         assert!(detail.contains("of block ") || detail.contains("finders"), "{detail}");
-        // What the fault says would fit does.
+        // The size that the fault names works.
         if let Some(largest) = fault["maximum"].as_f64() {
             let works = ask(level, largest, version_max);
             assert_eq!(works.status, 200, "{level} {largest}: {}", works.text());
@@ -203,7 +203,7 @@ fn a_logo_of_more_pixels_than_are_kept_is_reduced() {
     };
     let (large, small) = (made(1500, 1000), made(600, 400));
     assert_eq!((large.status, small.status), (200, 200), "{}", large.text());
-    // All of it has one colour, so nothing but its shape counts.
+    // The logo has one colour, so only its proportions matter.
     assert!(large.body == small.body);
 }
 
@@ -272,8 +272,8 @@ mod nightly {
         }
     }
 
-    /// Full circles were read at some scales and not at others: rxing lost this one at 8 pixels a module, and with version
-    /// 7 at 3.
+    /// Regression: full circles were unreadable at some scales. rxing failed at 8 pixels per module, and for version 7
+    /// at 3.
     #[test]
     fn round_finder_patterns_decode_at_every_scale() {
         let service = start(&[]);
@@ -292,7 +292,7 @@ mod nightly {
                 }
             }
         }
-        // What rxing reads of a shape in one pixel, zxing-cpp does not.
+        // At one pixel per module, rxing reads this shape, but zxing-cpp does not.
         let small = "/v1/qr.svg?text=3840981416460679977879431102808592912544267050558&finder_shape=rounded";
         let refused = get(service.addr, &format!("{small}&scale=1"));
         assert_eq!((refused.status, refused.faults()), (422, vec!["scale unreadable".to_owned()]));
@@ -328,7 +328,7 @@ mod nightly {
         }
         let plain = get(service.addr, "/v1/qr.png?text=a");
         assert_eq!(plain.header("x-qr-unused-correction"), Some("1"));
-        // The picture has the logo's colour in its middle.
+        // The middle of the picture has the logo's colour.
         let red = uri(&logo(64, 64, [255, 0, 0, 255]));
         let body = json!({"text": text, "logo": red, "scale": 10});
         let picture = of_png(&post_json(service.addr, "/v1/qr.png", &body).body);

@@ -1,4 +1,4 @@
-//! `/v1/batch`: archives, read by Python's `zipfile`.
+//! Tests `/v1/batch`; Python's `zipfile` reads the archives.
 
 use std::net::SocketAddr;
 
@@ -119,7 +119,7 @@ fn one_wrong_item_of_a_thousand_is_named_and_nothing_is_sent() {
     let answer = post_items(service.addr, &items);
     let faults = ["items[999].colour unknown", "items[999].size out-of-range"];
     assert_eq!((answer.status, answer.faults()), (400, faults.map(str::to_owned).into()));
-    // What shows only when the picture is drawn and read.
+    // Faults that show only when the picture is drawn and read.
     for (item, fault) in [
         (json!({"text": "a", "dark": "ff0"}), "items[999].dark contrast"),
         (json!({"text": "a".repeat(3000)}), "items[999].text too-long"),
@@ -131,7 +131,7 @@ fn one_wrong_item_of_a_thousand_is_named_and_nothing_is_sent() {
     }
 }
 
-/// Sends items; once more if the machine is too busy to make them in time.
+/// Sends items, again if the service is too busy to draw them in time.
 fn post_items(addr: SocketAddr, items: &[Value]) -> Answer {
     let body = Value::from(items).to_string();
     loop {
@@ -150,7 +150,7 @@ fn names_are_safe_and_used_once() {
         ("a", "A.png", vec!["items[1].filename repeated"]),
         ("../a", "b", vec!["items[0].filename malformed"]),
         ("..", "b", vec!["items[0].filename malformed"]),
-        // The same fault of the second is counted with the first.
+        // The second item has the same fault, so it is counted with the first's.
         ("a\\b", "C:d", vec!["items[0].filename malformed"]),
         ("con", "lpt1.png", vec!["items[0].filename malformed"]),
         ("b", "lpt1.png", vec!["items[1].filename malformed"]),

@@ -1,4 +1,4 @@
-//! The cases that all bindings draw in their tests: the service has the same bytes and the same faults.
+//! Tests that the service gives the same bytes and faults as the bindings, for the cases that all their tests draw.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -19,7 +19,7 @@ fn the_service_has_the_bytes_and_the_faults_of_the_bindings() {
     let service = start(&[]);
     let cases = include_str!("../../../options/cases.json");
     let cases: Vec<Value> = serde_json::from_str(cases).unwrap();
-    // Only the service decodes logos, and draws letters in a PNG.
+    // Only the service decodes logos and draws letters in a PNG.
     let has_letters = |it: &Value| it["caption"].is_string() && it["format"].is_null();
     let of_both = |it: &&Value| it["options"]["logo"].is_null() && !has_letters(&it["options"]);
     let cases: Vec<&Value> = cases.iter().filter(of_both).collect();

@@ -1,4 +1,4 @@
-//! Bodies of POST, and what logs keep.
+//! Tests bodies of POST requests, and what logs keep of them.
 
 use std::io::{BufReader, Write};
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ fn a_post_gets_the_picture_of_the_query_and_bad_bodies_are_refused() {
     let mut stream = BufReader::new(connect(service.addr));
     let put = send(&mut stream, "PUT", "/v1/qr?text=a", "", b"");
     assert_eq!((put.status, put.header("allow")), (405, Some("GET, HEAD, POST")));
-    // A long body in chunks does not say so.
+    // A body in chunks does not announce its length.
     let mut stream = BufReader::new(connect(service.addr));
     let head = "POST /v1/qr HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
         transfer-encoding: chunked\r\n\r\n668a0\r\n";
@@ -84,7 +84,7 @@ fn forms_of_both_types_are_taken_and_empty_fields_are_not_given() {
     assert_eq!(wifi.status, 200, "{}", wifi.text());
 }
 
-/// A client that owes a body is not idle: the API waits ten seconds for it.
+/// A client that has not sent its whole body is not idle: the API waits ten seconds for the rest.
 #[test]
 fn a_body_that_does_not_come_ends_its_request() {
     let service = start(&[("QR_IDLE_TIMEOUT", "300ms")]);

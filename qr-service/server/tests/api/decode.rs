@@ -1,4 +1,4 @@
-//! `/v1/decode`: pictures that clients send.
+//! Tests `/v1/decode`.
 
 use std::io::{BufReader, Write};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::support::{
 };
 use crate::uploads::encoded;
 
-/// Sends a picture; again while the machine is too busy to read it in time.
+/// Sends a picture, again while the service is too busy to read it in time.
 pub(crate) fn decode(addr: SocketAddr, media: &str, body: &[u8]) -> Answer {
     let headers = format!("content-type: {media}\r\n");
     loop {
@@ -26,7 +26,7 @@ pub(crate) fn decode(addr: SocketAddr, media: &str, body: &[u8]) -> Answer {
     }
 }
 
-/// A PNG of grey pixels.
+/// Returns a PNG of grey pixels.
 pub(crate) fn png_of(width: u32, height: u32, grey: &[u8]) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, width, height);
@@ -77,7 +77,7 @@ fn corners(symbol: &Value) -> Vec<[f64; 2]> {
     serde_json::from_value(symbol["corners"].clone()).unwrap()
 }
 
-/// A symbol's PNG as white on red.
+/// Recolours a symbol's PNG as white on red.
 fn white_on_red(png: &[u8]) -> Vec<u8> {
     let picture = of_png(png);
     let color = |x: u32, y: u32| match picture.grey[(y * picture.width + x) as usize] {
@@ -120,7 +120,7 @@ fn gs1_has_its_symbology_and_texts_without_an_encoding_are_guessed_with_its_name
         let read = (&symbol["guessed_encoding"], &symbol["text"], &symbol["data"]);
         assert_eq!(read, (&json!(name), &json!(text), &json!(STANDARD.encode(bytes))));
     }
-    // Kanji mode tells what it is.
+    // Symbols in Kanji mode declare no encoding, but the mode implies it.
     for text in ["%E7%82%B9", "%E7%82%B9%E8%8C%97", "A%E6%97%A5%E6%9C%AC1"] {
         let png = get(service.addr, &format!("/v1/qr.png?mode=auto-kanji&text={text}"));
         assert_eq!(png.status, 200, "{}", png.text());
@@ -133,7 +133,7 @@ fn gs1_has_its_symbology_and_texts_without_an_encoding_are_guessed_with_its_name
 fn a_photo_of_twelve_million_pixels_is_read_and_turned_by_its_exif() {
     let service = start(&[]);
     let symbol = of_png(&get(service.addr, "/v1/qr.png?text=photo&scale=12").body);
-    // Its upper left corner is at 400, 300 of the sensor.
+    // The symbol's upper left corner is at 400, 300 of the sensor.
     let (left, top, side) = (400, 300, symbol.width);
     let image = RgbImage::from_fn(4032, 3024, |x, y| {
         let (x, y) = (x.wrapping_sub(left), y.wrapping_sub(top));
@@ -141,7 +141,7 @@ fn a_photo_of_twelve_million_pixels_is_read_and_turned_by_its_exif() {
         image::Rgb([if is_on { symbol.grey[(y * side + x) as usize] } else { 200 }; 3])
     });
     let jpeg = encoded(&DynamicImage::from(image), ImageFormat::Jpeg);
-    // The camera was turned by a quarter.
+    // The Exif data say that the camera was turned by 90 degrees.
     let exif =
         b"\xff\xe1\x00\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     let turned = [&jpeg[..2], &exif[..], &jpeg[2..]].concat();
@@ -197,7 +197,7 @@ fn what_is_no_picture_is_refused_and_what_has_no_symbol_is_empty() {
         assert_eq!(answer.status, status, "{}", answer.text());
         assert!(answer.faults().is_empty());
     }
-    // By its bytes, whatever it is called.
+    // The bytes decide the format, not the media type.
     let renamed = decode(service.addr, "image/jpeg", &png).json();
     assert_eq!(renamed["symbols"][0]["text"], "hello");
     let blank = decode(service.addr, "image/png", &png_of(300, 200, &[255; 60_000])).json();
@@ -239,7 +239,7 @@ fn a_form_may_bring_the_picture() {
 #[test]
 fn bombs_and_noise_take_bounded_memory_and_time() {
     let service = start(&[]);
-    // 100 million pixels by the header alone, whose checksum is wrong then, and 26 million in 26 kB.
+    // 100 million pixels that only the header claims, so that its checksum is wrong, and 26 million in 26 kB.
     let mut bomb = png_of(1, 1, &[0]);
     bomb[16..24].copy_from_slice(&[0, 0, 0x27, 0x10, 0, 0, 0x27, 0x10]);
     assert_eq!(decode(service.addr, "image/png", &bomb).status, 400);

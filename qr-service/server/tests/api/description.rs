@@ -1,4 +1,4 @@
-//! `/v1/openapi.json` says what holds.
+//! Tests that the service behaves as `/v1/openapi.json` says.
 
 use std::io::BufReader;
 
@@ -27,14 +27,14 @@ fn the_description_has_every_parameter_with_the_limits_that_hold() {
         if let Some(most) = schema["maximum"].as_f64() {
             assert!(refused(&format!("{}", most + 1.0)), "{name} above {most}");
         }
-        // A logo that long has no room in a URL.
+        // A logo of that length does not fit into a URL.
         if let Some(most) = schema["maxLength"].as_u64().filter(|most| *most < 10_000) {
             assert!(refused(&"a".repeat(most as usize + 1)), "{name} longer than {most}");
         }
         if schema["oneOf"].is_array() || schema["enum"].is_array() {
             assert!(refused("nothing"), "{name}");
         }
-        // Generators of clients choose their types by it.
+        // Generators of clients choose types by the format.
         let format = match schema["type"].as_str() {
             Some("integer") => "int32".into(),
             Some("number") => "double".into(),
@@ -201,7 +201,7 @@ fn bodies_that_are_no_text_are_binary_and_the_proxys_refusals_are_described() {
 #[test]
 fn a_whole_number_may_have_a_point() {
     let service = start(&[]);
-    // Python writes it so, and it is an integer of JSON Schema.
+    // Python writes 8.0, which is an integer in JSON Schema.
     for (scale, status) in [(json!(8.0), 200), (json!(8.5), 400), (json!(1e300), 400)] {
         let answer = post_json(service.addr, "/v1/qr", &json!({"text": "a", "scale": scale}));
         assert_eq!(answer.status, status, "{scale}");

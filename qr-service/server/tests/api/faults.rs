@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Tests which requests are refused, and with which faults.
 
 use serde_json::json;
 
@@ -146,7 +146,7 @@ fn what_follows_an_address_with_an_open_query_may_belong_to_it() {
     ] {
         assert_eq!(get(service.addr, right).status, 200, "{right}");
     }
-    // With POST the address is a string of its own.
+    // With POST, the address is a string of its own.
     let body = json!({"text": "https://a.example/?id=1", "filename": "x.png"});
     assert_eq!(post_json(service.addr, "/v1/qr", &body).status, 200);
 }

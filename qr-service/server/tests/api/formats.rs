@@ -1,4 +1,4 @@
-//! Which format, with which headers.
+//! Tests which format is chosen, and which headers the answer has.
 
 use std::io::BufReader;
 

@@ -1,4 +1,4 @@
-//! `/v1/labels`: sheets, rendered and read by poppler.
+//! Tests `/v1/labels`; poppler renders and reads the sheets.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::support::{Answer, LOGO, Picture, get, post_many, read, start};
 
 const DPI: f64 = 150.0;
 
-/// Sends items; once more if the machine is too busy to make them in time.
+/// Sends items, again if the service is too busy to draw them in time.
 fn post(addr: SocketAddr, query: &str, items: &[Value]) -> Answer {
     let body = Value::from(items).to_string();
     loop {
@@ -24,7 +24,7 @@ fn post(addr: SocketAddr, query: &str, items: &[Value]) -> Answer {
     }
 }
 
-/// What a program of poppler makes of a PDF on its standard input. It repairs what it can, and says so.
+/// Runs a program of poppler on a PDF; returns its output. Poppler repairs bad files with a warning, so none may occur.
 pub(crate) fn poppler(program: &str, args: &[&str], pdf: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .args(args)
@@ -44,7 +44,7 @@ pub(crate) fn poppler(program: &str, args: &[&str], pdf: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// The pages as pictures.
+/// Renders the pages.
 fn pages(pdf: &[u8]) -> Vec<Picture> {
     pages_at(DPI, pdf)
 }
@@ -66,7 +66,7 @@ fn pages_at(dpi: f64, pdf: &[u8]) -> Vec<Picture> {
     pages
 }
 
-/// A part of a page, in millimetres from its upper left corner.
+/// Cuts out a part of a page, given in millimetres from the upper left corner.
 fn cut(page: &Picture, [left, top, width, height]: [f64; 4]) -> Picture {
     let px = |mm: f64| (mm * DPI / 25.4) as usize;
     let rows = page.grey.chunks(page.width as usize).skip(px(top)).take(px(height));
@@ -74,7 +74,7 @@ fn cut(page: &Picture, [left, top, width, height]: [f64; 4]) -> Picture {
     Picture { width: px(width) as u32, height: (grey.len() / px(width)) as u32, grey }
 }
 
-/// The rows, columns, margins and gaps of a page.
+/// The columns, rows, margins and gaps of a page.
 struct Grid {
     page_mm: [f64; 2],
     count: [usize; 2],
@@ -83,11 +83,11 @@ struct Grid {
 }
 
 impl Grid {
-    /// A4 without parameters.
+    /// The grid without parameters: A4.
     const DEFAULT: Grid =
         Grid { page_mm: [210.0, 297.0], count: [3, 8], margin_mm: [10.0; 2], gap_mm: [3.0; 2] };
 
-    /// Where a label is, by its number on the page.
+    /// Returns the place of a label by its number on the page.
     fn cell(&self, index: usize) -> [f64; 4] {
         let Grid { page_mm, count, margin_mm, gap_mm } = *self;
         let place = [index % count[0], index / count[0]];
@@ -183,14 +183,15 @@ fn a_page_of_any_size_is_filled_by_symbols_of_every_kind() {
     }
 }
 
-/// Pages, labels of a row, rows, the first label's place and the distance to the next ones, in millimetres.
+/// A product: preset, page, columns and rows, the first label's place, and the distance to the next ones. Lengths are
+/// in millimetres.
 type Sold = (&'static str, [f64; 2], [usize; 2], [f64; 4], [f64; 2]);
 
 #[test]
 fn labels_are_where_those_that_are_sold_are() {
     let service = start(&[]);
     let (a4, letter) = ([210.0, 297.0], [215.9, 279.4]);
-    // By the makers' templates.
+    // Taken from the makers' templates.
     let sold: [Sold; 5] = [
         ("5160", letter, [3, 10], [4.76, 12.7, 66.68, 25.4], [69.85, 25.4]),
         ("avery-5167", letter, [4, 20], [7.14, 12.7, 44.45, 12.7], [52.39, 12.7]),
@@ -234,7 +235,7 @@ fn a_caption_beside_its_symbol_has_lines() {
     let answer = post(service.addr, "?preset=5160&caption_at=beside", &items);
     assert_eq!(answer.status, 200, "{}", answer.text());
     let page = &pages(&answer.body)[0];
-    // The symbol takes all of the label's height.
+    // The symbol takes the whole height of the label.
     let symbol = cut(page, [4.8, 12.7, 25.4, 25.4]);
     assert_eq!(read(&symbol, "qr").unwrap().text(), "label");
     let text = String::from_utf8(poppler("pdftotext", &["-layout"], &answer.body)).unwrap();
@@ -258,7 +259,7 @@ fn the_caption_of_a_small_label_leaves_most_of_it_to_the_symbol() {
     let page = &pages(&answer.body)[0];
     let corners = read(page, "qr").unwrap().position();
     let side = f64::from(corners.bottom_right.x - corners.top_left.x) / DPI * 25.4;
-    // 8 mm of 10, of which 21 of 29 modules are no quiet zone.
+    // Of 10 mm, 8 are left; 21 of the 29 modules are not quiet zone.
     assert!((side - 8.0 * 21.0 / 29.0).abs() < 0.4, "{side}");
 }
 
@@ -325,7 +326,7 @@ fn wrong_sheets_and_labels_are_refused_by_name() {
             400,
             vec!["columns out-of-range", "rows out-of-range"],
         ),
-        // Such a label would have modules of a fifth of a pixel at 300 dpi.
+        // Modules of such a label would be a fifth of a pixel wide at 300 dpi.
         (
             "?rows=30",
             json!({"text": "a", "version_min": 40}),

@@ -1,4 +1,4 @@
-//! `/v1/` of the running service, over real sockets.
+//! Tests `/v1/` of the running service, over real sockets.
 
 #![cfg(feature = "api")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! `/v1/payload/`: fields in, the text out, as zxing-cpp reads it.
+//! Tests `/v1/payload/`: zxing-cpp reads the text that the fields give.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
@@ -40,7 +40,7 @@ fn every_payload_arrives_as_its_text() {
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         let barcode = read(&of_png(&answer.body), "qr").unwrap();
         assert_eq!(barcode.bytes(), text.as_bytes(), "{kind}");
-        // The same by query, unless it is a secret.
+        // A query gives the same, unless it has a secret.
         let pairs = fields.as_object().unwrap().iter().map(|(name, value)| {
             let value = value.as_str().map_or(value.to_string(), str::to_owned);
             format!("{name}={}", encode(&value))
@@ -162,7 +162,7 @@ fn a_payment_is_of_the_level_version_and_mode_that_banks_read() {
         let answer = payment(option, value);
         assert_eq!((answer.status, &answer.body), (200, &plain.body), "{option}");
     }
-    // The longest that the standard allows takes the largest version.
+    // The longest payload that the standard allows takes the largest version.
     let long = json!({
         "beneficiary": "W".repeat(70), "iban": "DE33100205000001194700", "amount": "999999999.99",
         "remittance": "r".repeat(140), "information": "i".repeat(47), "bic": "BFSWDE33BER",
@@ -191,7 +191,7 @@ fn the_page_explains_every_problem_and_runs_no_script_of_others() {
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
-    // What the code says and what the page explains are the same kinds.
+    // The page explains exactly the kinds that the code names.
     let code = include_str!("../../src/v1/fault.rs").split("/v1/docs#").skip(1);
     let kinds: BTreeSet<&str> = code.map(|rest| rest.split('"').next().unwrap()).collect();
     let page = page.text().split("<dt id=\"").skip(1);

@@ -1,4 +1,4 @@
-//! Colours, logos and the Swiss cross in PDF and EPS, drawn by poppler and Ghostscript.
+//! Tests colours, logos and the Swiss cross in PDF and EPS, drawn by poppler and Ghostscript.
 
 use std::process::Command;
 
@@ -31,7 +31,7 @@ fn a_symbol_in_colour_with_a_logo_is_read_in_print() {
                 assert!(answer.text().lines().all(|line| line.len() <= 255));
             }
             if more["logo"].is_string() {
-                // Red, twice as wide as high.
+                // The logo is red, and twice as wide as high.
                 let middle = at(&picture, 50.0, 25.0, 25.0);
                 assert!(middle.abs_diff(76) < 3, "{middle}");
             }
@@ -44,7 +44,7 @@ fn shapes_are_read_in_print() {
     let service = start(&[]);
     let text = "https://example.com/in/print";
     for extension in ["pdf", "eps"] {
-        // Outside of the finder pattern's round corner, 4 modules from the edge.
+        // Outside the finder pattern's round corner, 4 modules from the edge.
         for (shape, finders, corner) in [("dots", "circle", 255), ("rounded", "square", 0)] {
             let query = format!("text={text}&shape={shape}&finder_shape={finders}&width_mm=37");
             let answer = get(service.addr, &format!("/v1/qr.{extension}?{query}"));
@@ -52,7 +52,7 @@ fn shapes_are_read_in_print() {
             let picture = of_print(&answer.body, extension, 300.0);
             assert_eq!(read(&picture, "qr").unwrap().text(), text, "{extension} {query}");
             assert_eq!(at(&picture, 37.0, 4.2, 4.2), corner, "{extension} {query}");
-            // Its ring and its core.
+            // The pattern's ring and core.
             let ring_and_core = [at(&picture, 37.0, 5.5, 7.5), at(&picture, 37.0, 7.5, 7.5)];
             assert_eq!(ring_and_core, [255, 0], "{extension} {query}");
         }
@@ -82,7 +82,7 @@ fn a_caption_is_a_line_below_the_quiet_zone() {
         let answer = ask(&format!("&caption={}", encode(caption)));
         assert_eq!(answer.status, 200, "{}", answer.text());
         if extension == "svg" {
-            // 33 modules, and one and a half times letters of a sixteenth.
+            // 33 modules; the caption adds one and a half times the height of its letters, a sixteenth of the width.
             assert!(answer.text().contains("viewBox=\"0 0 33 36.09375\""), "{}", answer.text());
             assert!(answer.text().ends_with(&format!(">{caption}</text></svg>\n")));
             continue;
@@ -112,7 +112,7 @@ fn a_caption_is_a_line_below_the_quiet_zone() {
     }
 }
 
-/// The text that Ghostscript finds.
+/// Returns the text that Ghostscript finds.
 fn text_of_eps(eps: &[u8]) -> Vec<u8> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut file, eps).unwrap();
@@ -120,7 +120,7 @@ fn text_of_eps(eps: &[u8]) -> Vec<u8> {
     Command::new("gs").args(options).arg(file.path()).output().unwrap().stdout
 }
 
-/// The grey of a point of a picture that is `wide` millimetres wide.
+/// Returns the grey at a point, in millimetres, of a picture that is `wide` millimetres wide.
 fn at(picture: &Picture, wide: f64, x: f64, y: f64) -> u8 {
     let px = |mm: f64| (mm / wide * f64::from(picture.width)) as usize;
     picture.grey[px(y) * picture.width as usize + px(x)]
@@ -147,7 +147,7 @@ fn what_print_has_not_is_refused() {
     }
 }
 
-/// A bill by the standard's example, and another one with the least that it may have.
+/// Returns a bill like the standard's example, and one with the required fields only.
 fn bills() -> [Value; 2] {
     let least = json!({"iban": "CH5800791123000889012", "creditor_name": "A", "creditor_postcode": "2501",
         "creditor_town": "Biel"});

@@ -1,4 +1,4 @@
-//! Random requests over all options: each gets a picture that two decoders read, or the reason why not.
+//! Sends random requests over all options: each gets a picture that two decoders read, or the reason for refusal.
 
 mod drawn;
 mod requests;
@@ -64,7 +64,7 @@ fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
     assert!(of("by nobody else") * 500 <= requests, "{counts:?}");
 }
 
-/// Sends a request, once more while the machine is too busy for it.
+/// Sends a request, again while the service is too busy.
 fn ask(stream: &mut BufReader<TcpStream>, request: &Request) -> Answer {
     loop {
         let Request { method, target, headers, body, .. } = request;
@@ -75,7 +75,7 @@ fn ask(stream: &mut BufReader<TcpStream>, request: &Request) -> Answer {
     }
 }
 
-/// Draws the answer, and lets zxing-cpp read it.
+/// Draws the answer and reads it with zxing-cpp.
 fn check_picture(request: &Request, answer: &Answer) -> Picture {
     if request.option("filename").is_some() {
         assert!(answer.header("content-disposition").is_some(), "{request:?}");
@@ -85,12 +85,12 @@ fn check_picture(request: &Request, answer: &Answer) -> Picture {
         let element = svg.descendants().find(|node| node.has_tag_name("title"));
         assert_eq!(element.and_then(|it| it.text()), Some(title), "{request:?}");
     }
-    // A page has at least the quiet zone that a picture may lack.
+    // Adds the quiet zone, which pictures may lack.
     let picture = padded(&draw(request, answer));
     let Some(barcode) = read(&picture, request.kind()) else {
         panic!("{request:?}: zxing-cpp cannot read it");
     };
-    // Kanji are in Shift JIS, so their text is compared; in a text, control characters have names.
+    // Kanji are bytes of Shift JIS, so their text is compared. Others are not: zxing-cpp names control characters.
     let is_same_text = || request.has_kanji() && barcode.text().as_bytes() == request.message;
     assert!(holds(request, &barcode.bytes()) || is_same_text(), "{request:?}: another message");
     picture
@@ -104,7 +104,7 @@ fn holds(request: &Request, bytes: &[u8]) -> bool {
     }
 }
 
-/// Lets another decoder read it: rqrr what it can, rxing the rest.
+/// Reads the picture with another decoder: rqrr if it can, else rxing.
 fn read_again(
     stream: &mut BufReader<TcpStream>,
     request: &Request,
@@ -112,7 +112,7 @@ fn read_again(
     picture: &Picture,
 ) -> &'static str {
     let picture = shrunk(picture);
-    // rqrr has no FNC1 and no structured append, and reads Kanji as Shift JIS.
+    // rqrr supports neither FNC1 nor structured append, and returns Kanji as Shift JIS.
     let is_for_rqrr = request.kind() == "qr"
         && request.option("gs1").is_none()
         && request.option("part").is_none()
@@ -120,7 +120,7 @@ fn read_again(
     if is_for_rqrr {
         let (width, height) = (picture.width as usize, picture.height as usize);
         let pixels = Pixels { width, height, grey: picture.grey.clone() };
-        // With checks for overflow, it panics at some pictures.
+        // With overflow checks, rqrr panics on some pictures.
         let decoded = std::panic::catch_unwind(|| decode_pixels_by_rqrr(&pixels));
         if decoded.is_ok_and(|it| it.is_ok_and(|decoded| decoded.bytes == request.message)) {
             return "by rqrr";
@@ -141,7 +141,7 @@ fn read_again(
     "by nobody else"
 }
 
-/// Every second, third ... pixel of a large picture.
+/// Keeps every second, third ... pixel of a large picture.
 fn shrunk(picture: &Picture) -> Picture {
     let step = (picture.width.max(picture.height) as usize).div_ceil(1800);
     let (mut grey, mut height) = (Vec::new(), 0);

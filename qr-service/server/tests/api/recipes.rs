@@ -1,10 +1,11 @@
-//! The commands of docs/qr-codes.md and docs/qr-payloads.md work as they stand, and their symbols hold what the pages say.
+//! Tests that the commands in docs/qr-codes.md and docs/qr-payloads.md work unchanged, and that their symbols hold what
+//! the pages say.
 
 use std::process::Command;
 
 use crate::support::{files_of, of_png, of_print, of_svg, padded, read, start};
 
-/// A command, and what its symbol holds.
+/// A command, and the text of its symbol.
 struct Recipe {
     command: String,
     text: Option<String>,
@@ -41,7 +42,7 @@ fn every_command_of_the_pages_works_as_it_stands() {
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{command}{said}");
         let Some((_, file)) = command.split_once(" -o ") else {
-            // What it prints is all there is.
+            // A command without a file only prints.
             assert!(
                 said.contains("██") || said.contains("https://example.com/"),
                 "{command}{said}"

@@ -1,4 +1,4 @@
-//! HTTP with binary bodies, and zxing-cpp to read what comes back.
+//! Sends HTTP requests with binary bodies, and reads the pictures in the answers with zxing-cpp.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ pub(crate) fn start(environment: &[(&str, &str)]) -> Service {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Names are lower case, as hyper writes them.
+    /// Names are in lower case, as hyper writes them.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -43,7 +43,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// The faults of a problem document, as `parameter code`, in order.
+    /// Returns the faults of a problem document as `parameter code`, in order.
     pub(crate) fn faults(&self) -> Vec<String> {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         assert_eq!(self.header("cache-control"), Some("no-store"));
@@ -74,7 +74,7 @@ pub(crate) fn send(
         format!("{method} {target} HTTP/1.1\r\nhost: x\r\n{length}{headers}\r\n").into_bytes();
     request.extend_from_slice(body);
     let sent = stream.get_mut().write_all(&request);
-    // A body that is too long is refused, and the connection closed, while it is sent.
+    // The service refuses a body that is too long, and closes the connection, while it is being sent.
     assert!(sent.is_ok() || !body.is_empty(), "{sent:?}");
     read_answer(stream, method == "HEAD")
 }
@@ -120,7 +120,7 @@ pub(crate) fn post_many(addr: SocketAddr, target: &str, media: &str, body: &[u8]
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // A body that is too long is answered before it is read.
+    // A body that is too long is answered before all of it is read.
     let _ = stream.write_all(body);
     let mut all = Vec::new();
     stream.read_to_end(&mut all).unwrap();
@@ -190,8 +190,8 @@ pub(crate) fn of_png(body: &[u8]) -> Picture {
     Picture { width: info.width, height: info.height, grey }
 }
 
-/// Pixels in grey, of lines with so many samples a pixel. A line that equals the one above is copied: most lines
-/// do, and 16 million pixels one by one take a second in tests, which are not optimised.
+/// Converts lines with `samples` per pixel to grey. A line that equals the one above is copied: most lines do, and
+/// tests, which are not optimised, take a second to convert 16 million pixels one by one.
 fn lines_of(
     pixels: &[u8],
     line_bytes: usize,
@@ -212,7 +212,7 @@ fn lines_of(
     all
 }
 
-/// Draws an SVG over white at its own size, or with `scale` pixels a module if it has none.
+/// Draws an SVG over white at its own size, or with `scale` pixels per module if it has none.
 pub(crate) fn of_svg(body: &[u8], scale: f32) -> Picture {
     let tree = Tree::from_data(body, &Options::default()).unwrap();
     let has_size = String::from_utf8_lossy(body).split('>').next().unwrap().contains(" width=");
@@ -227,7 +227,7 @@ pub(crate) fn of_svg(body: &[u8], scale: f32) -> Picture {
     Picture { width: width as u32, height: height as u32, grey }
 }
 
-/// Draws a page of PDF by poppler, or of EPS by Ghostscript.
+/// Draws a page of a PDF with poppler, or of an EPS with Ghostscript.
 pub(crate) fn of_print(body: &[u8], extension: &str, dpi: f64) -> Picture {
     let folder = tempfile::TempDir::new().unwrap();
     let path = folder.path().join(format!("page.{extension}"));
@@ -277,7 +277,7 @@ pub(crate) fn of_rows(rows: &[Vec<bool>], scale: usize) -> Picture {
     Picture { width: width as u32, height: height as u32, grey }
 }
 
-/// The modules of an answer in JSON.
+/// Returns the modules of an answer in JSON.
 pub(crate) fn rows_of(answer: &Answer) -> Vec<Vec<bool>> {
     let symbol = answer.json();
     let rows = symbol["rows"].as_array().unwrap().iter();
@@ -287,7 +287,7 @@ pub(crate) fn rows_of(answer: &Answer) -> Vec<Vec<bool>> {
 /// Adds light pixels around a picture, as a page does.
 pub(crate) fn padded(picture: &Picture) -> Picture {
     let lightest = || picture.grey.iter().copied().max().unwrap();
-    // Mostly it is white, and looking for that is fast.
+    // Most pictures have white, and looking for it is fast.
     let light = if picture.grey.contains(&255) { 255 } else { lightest() };
     let pad = 4 * (picture.width.max(picture.height) as usize / 20 + 4);
     let (width, height) = (picture.width as usize, picture.height as usize);
@@ -317,7 +317,7 @@ pub(crate) fn read_all(picture: &Picture, kind: &str) -> Vec<Barcode> {
     zxingcpp::read().formats([format]).try_invert(false).from(view).unwrap()
 }
 
-/// The files of an archive by name, in order, as Python reads them: it checks lengths and checksums.
+/// Returns names and contents of an archive's files, in order. Python reads them, which checks lengths and checksums.
 pub(crate) fn files_of(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     let script = "import base64, io, json, sys, zipfile\n\
         archive = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read()))\n\
@@ -336,12 +336,12 @@ pub(crate) fn files_of(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     listed.into_iter().map(|(name, content)| (name, decode(content))).collect()
 }
 
-/// The most memory that the process has had in RAM.
+/// Returns the most memory that the process has had in RAM.
 pub(crate) fn resident_bytes(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")
 }
 
-/// A line of the process's status, in bytes.
+/// Returns a line of the process's status, in bytes.
 pub(crate) fn status_bytes(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Symbols of every kind, read by zxing-cpp.
+//! Tests symbols of every kind; zxing-cpp reads them.
 
 use crate::support::{encode, get, of_png, of_rows, of_svg, padded, read, rows_of, start};
 
@@ -85,7 +85,7 @@ fn what_nobody_could_read_is_not_sent() {
         let answer = get(service.addr, &format!("/v1/qr.{query}"));
         assert_eq!((answer.status, answer.faults()), (422, vec![fault.to_owned()]), "{query}");
     }
-    // What works instead, by the faults' own words.
+    // The value that the fault names works.
     let refused = get(service.addr, &format!("/v1/qr.pdf?text={long}&width_mm=3")).json();
     let enough = refused["faults"][0]["minimum"].as_f64().unwrap();
     let works = get(service.addr, &format!("/v1/qr.pdf?text={long}&width_mm={enough}"));

@@ -1,4 +1,4 @@
-//! Pictures that clients send, in every form.
+//! Tests pictures that clients send, in every format.
 
 use std::io::{BufReader, Cursor, Write};
 
@@ -16,7 +16,7 @@ fn pictures_in_every_form_are_read() {
     let png = get(service.addr, "/v1/qr.png?text=hello&scale=5&dark=036").body;
     let image = image::load_from_memory(&png).unwrap();
     let luma = image.to_luma8();
-    // Its modules have five pixels, which become blocks of eight.
+    // The picture's modules have five pixels, which become blocks of eight.
     let (width, height) = luma.dimensions();
     let drawn_jpeg = |sampling: &[(u32, u32)]| {
         let is_white =
@@ -48,7 +48,7 @@ fn pictures_in_every_form_are_read() {
     assert_eq!(answer["result"], "hello");
 }
 
-/// A PNG of seven passes. `grey` is called with x and y.
+/// Returns an interlaced PNG. `grey` is called with x and y.
 pub(crate) fn interlaced_png(
     (width, height): (u32, u32),
     grey: impl Fn(u32, u32) -> u8,
@@ -85,8 +85,8 @@ pub(crate) fn interlaced_png(
     file
 }
 
-/// A progressive JPEG of blocks of 8 x 8 pixels in white or black, and grey before the first white one. Of each component of `sampling` it has the blocks
-/// across and down in an MCU, and the first is its luma.
+/// Returns a progressive JPEG of blocks of 8 x 8 pixels in white or black, and grey before the first white one.
+/// `sampling` has, for each component, its blocks across and down in an MCU; the first component is the luma.
 pub(crate) fn progressive_jpeg(
     (width, height): (u32, u32),
     sampling: &[(u32, u32)],
@@ -100,7 +100,7 @@ pub(crate) fn progressive_jpeg(
     for (number, (across, down)) in (1..).zip(sampling) {
         file.extend([number, (across << 4 | down) as u8, 0]);
     }
-    // The code 0 stands for no difference, 10 for one of seven bits, 110 of eight.
+    // Huffman codes: 0 for no difference, 10 for one of seven bits, 110 for one of eight.
     file.extend(b"\xff\xc4\x00\x16\x00\x01\x01\x01");
     file.extend([0; 13]);
     file.extend(b"\x00\x07\x08");
@@ -158,7 +158,7 @@ pub(crate) fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     file.into_inner()
 }
 
-/// The body of QuickChart's `/qr-read`.
+/// Returns the body for QuickChart's `/qr-read`.
 pub(crate) fn gif_in_json(file: &[u8]) -> Vec<u8> {
     use base64::Engine as _;
     let file = base64::engine::general_purpose::STANDARD.encode(file);

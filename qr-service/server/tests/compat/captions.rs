@@ -1,4 +1,4 @@
-//! QuickChart's captions.
+//! Tests QuickChart's captions.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use crate::pictures::seen;
 use crate::quickchart::{ON, batch, qr};
 use crate::support::{Answer, files_of, post_json, start};
 
-/// The rows from one on that have pixels of another colour than the picture's first one, and all of their colours; and the
-/// free pixels on the left and on the right of them.
+/// Looks for pixels at or below row `from` whose colour differs from the picture's first pixel. Returns their rows,
+/// their colours, and the free pixels to the left and to the right of them.
 fn words_below(answer: &Answer, from: u32) -> (Vec<u32>, BTreeSet<[u8; 4]>, [u32; 2]) {
     let image = image::load_from_memory(&answer.body).unwrap().into_rgba8();
     let light = *image.get_pixel(0, 0);
@@ -40,7 +40,7 @@ fn a_caption_is_drawn_below_the_code() {
     let answer =
         qr(service.addr, "text=hello&size=200&caption=Gr%C3%B6%C3%9Fe%20%E2%82%AC%20%D0%96");
     assert_eq!(answer.header("content-type"), Some("image/png"));
-    // Half a size is free above and below a line.
+    // Half the font size is free above and below a line.
     assert_eq!(seen(&answer), (200, 223, "hello".to_owned()));
     let (picture, with_caption) = [&plain, &answer]
         .map(|answer| image::load_from_memory(&answer.body).unwrap().into_rgba8())
@@ -48,11 +48,11 @@ fn a_caption_is_drawn_below_the_code() {
     assert!(picture.enumerate_pixels().all(|(x, y, pixel)| with_caption.get_pixel(x, y) == pixel));
     let (rows, colors, [left, right]) = words_below(&answer, 200);
     assert!((205..215).contains(&rows[0]) && rows.len() >= 8, "{rows:?}");
-    // Its thin strokes cover no pixel of so small a line as a whole.
+    // In so small a font, strokes are too thin to cover a whole pixel.
     assert!(colors.iter().any(|color| color[0] < 80), "{colors:?}");
     assert!(left.abs_diff(right) < 3, "{left}, {right}");
 
-    // Words that have no room in a line begin another, as all after a line break do.
+    // Words that do not fit into a line begin the next, as words after a line break do.
     let lines = |caption: &str| {
         let query = format!("text=hello&size=200&captionFontSize=20&caption={caption}");
         let answer = qr(service.addr, &query);
@@ -62,7 +62,7 @@ fn a_caption_is_drawn_below_the_code() {
         ["one", "one%0Atwo", "one%0A%0Atwo", "These%20words%20fill%20more%20than%20one%20line"];
     assert_eq!(counts.map(lines), [1.0, 2.0, 3.0, 2.0]);
 
-    // Four modules of 14 pixels are free between code and words, if the margin is not.
+    // Without a margin, four modules of 14 pixels are free between the code and the words.
     let (rows, ..) = words_below(&qr(service.addr, "text=hello&size=300&margin=0&caption=Hi"), 300);
     assert!(rows[0] >= 300 + 4 * 14, "{rows:?}");
 
@@ -89,7 +89,7 @@ fn a_code_with_a_caption_can_be_read_in_every_style() {
         "size=500&format=jpg&captionFontSize=100",
         "ecLevel=H&size=60&captionFontSize=7",
     ] {
-        // The first size counts.
+        // Only the first `size` counts.
         let query = format!("text=hello&caption=Below%20it&{style}&size=300");
         let answer = qr(service.addr, &query);
         let (width, height, text) = seen(&answer);

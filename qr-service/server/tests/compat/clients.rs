@@ -1,4 +1,5 @@
-//! Clients that are not ours, as they ask these services: curl, and a browser's `fetch` in Node.
+//! Tests clients that are not ours, with the requests that they send to these services: curl, and a browser's `fetch`
+//! in Node.
 
 use std::net::SocketAddr;
 use std::process::Command;

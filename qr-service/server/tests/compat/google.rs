@@ -1,4 +1,4 @@
-//! Google Image Charts: `/chart?cht=qr`.
+//! Tests Google Image Charts: `/chart?cht=qr`.
 
 use std::io::BufReader;
 use std::net::SocketAddr;
@@ -68,7 +68,7 @@ fn each_parameter_has_its_values_and_its_default() {
     }
     let none = chart(service.addr, "cht=qr&chs=147x147&chl=hello&chld=M|0");
     assert_eq!(margins(&none), [0; 4]);
-    // A rectangle has the code in the middle; a picture that is too small grows.
+    // A rectangle has the code in the middle; a picture that would be too small grows.
     assert_eq!(
         seen(&chart(service.addr, "cht=qr&chs=300x100&chl=hello")),
         (300, 100, "hello".to_owned())
@@ -132,7 +132,7 @@ fn a_post_has_a_form_or_the_text_as_its_body() {
     assert_eq!(seen(&posted).2, "a b");
     let mixed = send(stream, "POST", "/chart?cht=qr&chs=150x150", form, b"chl=c");
     assert_eq!(seen(&mixed).2, "c");
-    // zxing's server takes the body as it stands, whatever its type.
+    // zxing's server takes any body as the text, whatever its type.
     let raw = send(stream, "POST", "/chart?cht=qr&chs=150x150", form, b"any text + more");
     assert_eq!(seen(&raw).2, "any text + more");
     let raw =

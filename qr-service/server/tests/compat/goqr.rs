@@ -1,4 +1,4 @@
-//! goQR: `/v1/create-qr-code/` and `/v1/read-qr-code/`.
+//! Tests goQR: `/v1/create-qr-code/` and `/v1/read-qr-code/`.
 
 use std::io::BufReader;
 use std::net::SocketAddr;
@@ -45,9 +45,9 @@ fn each_parameter_has_its_values_and_its_default() {
     let service = start(&ON);
     let plain = create(service.addr, "data=hello");
     assert_eq!(seen(&plain), (200, 200, "hello".to_owned()));
-    // 198 pixels for 21 modules of 9, in the middle.
+    // The margin of one pixel leaves 198 pixels for 21 modules of 9, in the middle.
     assert_eq!(margins(&plain), [5, 5, 6, 6]);
-    // 210 pixels would be 21 modules of 10, but for the margin of one pixel.
+    // Without that margin, 210 pixels would hold 21 modules of 10.
     assert_eq!(margins(&create(service.addr, "data=hello&size=210x210")), [10, 10, 11, 11]);
     assert_eq!(margins(&create(service.addr, "data=hello&size=210x210&margin=0")), [0; 4]);
     for same in [
@@ -265,7 +265,7 @@ fn what_cannot_be_read_is_an_error_of_the_symbol_and_nothing_is_fetched() {
     let too_big = of_one(Value::Null, "file is too big (1048576 bytes at most)");
     assert_eq!(read(&[], Some(&long)), too_big);
     assert_eq!(read(&[], Some(&vec![0; (1 << 20) + 20_000])), too_big);
-    // The address leads to a server that would notice.
+    // A server at this address would notice a request.
     let trap = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     trap.set_nonblocking(true).unwrap();
     let url = format!("http%3A%2F%2F{}%2Fa.png", trap.local_addr().unwrap());

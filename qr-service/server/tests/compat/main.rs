@@ -1,5 +1,5 @@
-//! The paths of other QR services, over real sockets: each parameter's accepted, default and bad values, URLs
-//! as they are found in programs, and clients that are not ours.
+//! Tests the paths of other QR services, over real sockets: accepted, default and bad values of each parameter, URLs
+//! found in programs, and clients that are not ours.
 
 #![cfg(feature = "api")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -1,8 +1,8 @@
-//! Pictures in the formats that `/v1/qr` does not have, and what is on them.
+//! Reads pictures, also in formats that `/v1/qr` does not have.
 
 use crate::support::{Answer, Picture, of_svg, padded, read};
 
-/// The picture of an answer, by its media type.
+/// Decodes the picture of an answer by its media type.
 pub(crate) fn picture(answer: &Answer) -> Picture {
     assert_eq!(
         answer.status,
@@ -30,7 +30,7 @@ pub(crate) fn picture(answer: &Answer) -> Picture {
     Picture { width, height, grey: image.pixels().map(over_white).collect() }
 }
 
-/// Width, height and text of the code on a picture, with a page around it.
+/// Returns the picture's width and height, and the text of its code.
 pub(crate) fn seen(answer: &Answer) -> (u32, u32, String) {
     let picture = picture(answer);
     let code =
@@ -38,12 +38,12 @@ pub(crate) fn seen(answer: &Answer) -> (u32, u32, String) {
     (picture.width, picture.height, code.text())
 }
 
-/// What zxing-cpp tells of the code: `ECLevel`, `Version`.
+/// Returns a detail of the code from zxing-cpp: `ECLevel` or `Version`.
 pub(crate) fn extra(answer: &Answer, key: &str) -> String {
     read(&padded(&picture(answer)), "qr").unwrap().extra_with_key(key)
 }
 
-/// The light pixels around the code: left, top, right, bottom.
+/// Counts the light pixels around the code: left, top, right, bottom.
 pub(crate) fn margins(answer: &Answer) -> [u32; 4] {
     let Picture { width, height, grey } = picture(answer);
     let is_dark = |x: u32, y: u32| grey[(y * width + x) as usize] < 128;

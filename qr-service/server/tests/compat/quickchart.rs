@@ -1,4 +1,4 @@
-//! QuickChart: `/qr` and `/qr/batch`.
+//! Tests QuickChart: `/qr` and `/qr/batch`.
 
 use std::io::BufReader;
 use std::net::SocketAddr;
@@ -104,7 +104,7 @@ fn each_parameter_has_its_values_and_its_default() {
     assert_eq!(seen(&kanji).2, "漢字");
 }
 
-/// The colour of a pixel.
+/// Returns the colour of a pixel.
 fn pixel(answer: &Answer, x: u32, y: u32) -> [u8; 3] {
     let image = image::load_from_memory(&answer.body).unwrap();
     assert_eq!(seen(answer).2, "hello");
@@ -148,7 +148,7 @@ fn styles_are_drawn() {
     }
 }
 
-/// A red square as a `data:` URI.
+/// Returns a red square as a `data:` URI.
 fn logo() -> String {
     let mut file = std::io::Cursor::new(Vec::new());
     let square = image::RgbImage::from_pixel(8, 8, image::Rgb([200, 0, 0]));
@@ -178,7 +178,7 @@ fn a_picture_in_the_middle_comes_as_data() {
     let pixels = ask(json!({"centerImageWidth": 50, "centerImageHeight": "40"}));
     assert!((30 * 30..50 * 50).contains(&red(&pixels)), "{}", red(&pixels));
     assert_eq!(ask(json!({"ecLevel": "Q", "centerImageSizeRatio": 0.15})).status, 200);
-    // In a query, with + for +.
+    // In a query, with an unencoded +.
     let url = logo().replace('/', "%2F");
     assert_eq!(
         pixel(&qr(service.addr, &format!("text=hello&size=400&centerImageUrl={url}")), 200, 200),
@@ -332,7 +332,7 @@ fn a_post_takes_json() {
     assert_eq!((put.status, put.header("allow")), (405, Some("GET, HEAD, POST")));
 }
 
-/// Asks for a batch until workers are free: a machine that is busy with other tests may keep one waiting.
+/// Asks for a batch until workers are free: other tests may keep the machine busy.
 pub(crate) fn batch(addr: SocketAddr, codes: &Value) -> Answer {
     let mut answers = (0..20).map(|_| post_json(addr, "/qr/batch", codes));
     answers.find(|answer| answer.status != 503).expect("all workers are busy all the time")
@@ -391,7 +391,7 @@ fn a_batch_with_one_wrong_code_gets_400_with_its_index() {
             "qrCodes: all codes have 459000000 pixels",
         ),
         (json!(vec![json!({"text": "a", "size": 3000, "format": "jpg"}); 6]), "qrCodes: all JPEGs"),
-        (json!(["a"]), "qrCodes: every code is an object"),
+        (json!(["a"]), "qrCodes: every code must be an object"),
         (json!({"codes": []}), "qrCodes: an array of codes is required"),
         (json!("a"), "send an array of codes"),
     ] {

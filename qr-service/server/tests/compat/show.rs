@@ -1,4 +1,4 @@
-//! qrcode.show, by host name.
+//! Tests qrcode.show, by host name.
 
 use std::io::{BufReader, Write};
 use std::net::SocketAddr;
@@ -93,7 +93,7 @@ fn read_lines(answer: &Answer, rows: impl Fn(&str) -> Vec<Vec<bool>>) -> String 
     read(&padded(&picture), "qr").unwrap().text()
 }
 
-/// The two rows of modules in a line of half blocks, which draw the light ones.
+/// Returns the two rows of modules in a line of half blocks, which draw the light modules.
 fn half_rows(line: &str) -> Vec<Vec<bool>> {
     let upper = line.chars().map(|c| !matches!(c, '█' | '▀')).collect();
     vec![upper, line.chars().map(|c| !matches!(c, '█' | '▄')).collect()]
@@ -110,12 +110,12 @@ fn width_and_height_are_what_the_picture_fits_into() {
     for (headers, pixels) in [
         ("", 348),
         ("x-qr-width: 100\r\nx-qr-height: 100\r\n", 87),
-        // Modules are square, so the shorter side counts.
+        // The code is square, so the shorter side counts.
         ("x-qr-width: 100\r\n", 87),
         ("x-qr-width: 1000\r\n", 348),
         ("x-qr-height: 200\r\n", 174),
         ("x-qr-max-width: 1000\r\nx-qr-max-height: 1000\r\n", 986),
-        // 360 is the least without -Min-Width.
+        // Without `x-qr-min-width`, the least is 360.
         ("x-qr-max-width: 200\r\nx-qr-max-height: 200\r\n", 348),
         ("x-qr-min-width: 100\r\nx-qr-min-height: 100\r\n", 87),
         (

@@ -1,4 +1,4 @@
-//! URLs as programs have them: the shapes and parameters were found in public code, the texts are our own.
+//! Tests URLs as programs use them: their forms and parameters come from public code, the texts are our own.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::pictures::seen;
 use crate::show::get_from;
 use crate::support::{Answer, start};
 
-/// The name under which the service answers as qrcode.show does.
+/// The host name under which the service answers like qrcode.show.
 const SHOW: &str = "qr.example";
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Found {
     width: Option<u32>,
     #[serde(default = "png")]
     media: String,
-    /// What the reason of a refusal contains.
+    /// A part of the reason for a refusal.
     refused: Option<String>,
 }
 

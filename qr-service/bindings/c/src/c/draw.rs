@@ -1,4 +1,4 @@
-//! The interface without its pointers.
+//! The functions of the interface, in terms of slices instead of pointers.
 
 use std::ffi::CStr;
 
@@ -21,14 +21,14 @@ pub(crate) fn draw(text: &[u8], options: Option<Options>) -> Result<Vec<u8>, Sta
         ),
     };
     let mut png = Vec::with_capacity(USUAL_BYTES);
-    // Not `qr_core::generate`: compiled, it has the buffers of both steps on the stack at once, which
-    // is more than the 96 KB that the README promises.
+    // Not `qr_core::generate`: it holds the buffers of both steps on the stack at once, which takes more
+    // than the 96 KB that the README promises.
     let symbol = encode(text, level)?;
     write_png(&symbol, &raster, &mut png)?;
     Ok(png)
 }
 
-/// The picture that a query asks for, or its faults as JSON; with the media type, and the status that says which.
+/// The picture that a query describes, or its faults as JSON; with the media type, and the status that tells which.
 pub(crate) fn draw_options(query: &[u8]) -> Result<(Vec<u8>, &'static CStr, Status), Status> {
     let query = str::from_utf8(query).map_err(|_| Status::NotUtf8)?;
     Ok(match draw_query(query) {
@@ -41,7 +41,7 @@ pub(crate) fn draw_options(query: &[u8]) -> Result<(Vec<u8>, &'static CStr, Stat
     })
 }
 
-/// `Format::content_type` with a terminator.
+/// `Format::content_type` with a terminating NUL.
 fn media_type(format: Format) -> &'static CStr {
     match format {
         Format::Png => c"image/png",
@@ -78,7 +78,7 @@ const MESSAGES: [&CStr; 11] = [
     c"the level is not one of L, M, Q and H",
     c"the picture does not fit the buffer",
     c"the library panicked; this is a bug",
-    c"the options are wrong, or there is no such picture; the buffer says why",
+    c"the options are wrong, or the picture cannot be made; the buffer lists the faults",
     c"the library does not know these options: struct_size is wrong, or the library is older than the header",
 ];
 

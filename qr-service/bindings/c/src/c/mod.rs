@@ -1,4 +1,4 @@
-//! `qr-core` behind a C interface. cbindgen makes `qr.h` from this file, doc comments included.
+//! `qr-core` behind a C interface. cbindgen generates `qr.h` from this file, doc comments included.
 
 mod draw;
 #[cfg(test)]
@@ -15,8 +15,8 @@ use qr_core::MAX_TEXT_BYTES;
 /// level and margin.
 // A symbol of 512 bytes has at most 117 modules a side (version 25, level H), so at most 117 lines
 // of the picture differ. Such a line takes 26 literals of at most 15 bits each, and one match of 48
-// bits for the equal lines that follow: 6,500 bytes in all. The code lengths and the chunks add a
-// few hundred. Usual pictures have 300 to 1,500 bytes.
+// bits for the equal lines that follow, which makes 6,500 bytes in all. The code lengths and the chunks
+// add a few hundred. Usual pictures have 300 to 1,500 bytes.
 pub const QR_MAX_SERVICE_PNG: usize = 8192;
 
 /// The result of qr_png and qr_draw.
@@ -41,7 +41,7 @@ pub enum Status {
     BufferTooSmall = 7,
     /// The library panicked, which is a bug. The program may continue.
     Panic = 8,
-    /// The options are wrong, or there is no such picture. The buffer has the faults.
+    /// The options are wrong, or the picture cannot be made. The buffer has the faults.
     Faults = 9,
     /// The library does not know these options: struct_size is wrong, or a field that was added later is not 0.
     UnknownOptions = 10,
@@ -61,17 +61,17 @@ pub enum Level {
     H = 3,
 }
 
-/// How the picture looks. No field of this version has a default: set all of them, or pass null for the options. Later
-/// versions may have more fields, for which 0 is the default; `struct_size` tells the library how many there are.
+/// The options of a picture. No field of this version has a default: set all of them, or pass null for the options.
+/// Later versions may have more fields, whose default is 0; `struct_size` tells the library which fields there are.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// sizeof(struct qr_options).
-    // As wide as the others: padding may hold anything, and a later field could take its place.
+    // As wide as the other fields, so that there is no padding, whose bytes are undefined.
     pub struct_size: u32,
     /// Width and height in pixels, up to 16384. Spare pixels widen the margin.
     pub size_px: u32,
-    /// Least width of the quiet zone in modules; the standard asks for 4.
+    /// Least width of the quiet zone in modules; the standard requires 4.
     pub margin_modules: u32,
     /// A value of enum qr_level.
     // An integer, because an enum with an unknown value is undefined behaviour in Rust.
@@ -80,15 +80,15 @@ pub struct Options {
 
 /// Writes the PNG of a text's QR code to `out` and its length to `*out_len`.
 ///
-/// `text` is `text_len` bytes of UTF-8. It needs no terminator and may contain NUL. If it is empty,
-/// it has a picture too, and the pointer may be null.
+/// `text` is `text_len` bytes of UTF-8. It needs no terminator and may contain NUL. An empty text
+/// has a picture too; its pointer may be null.
 /// `options` may be null, for 200 px, margin 4 and level L.
 /// `out` is a buffer of `out_capacity` bytes. It may be null if `out_capacity` is 0.
 /// `out_len` must not be null.
 ///
 /// Returns a value of enum qr_status. With QR_STATUS_BUFFER_TOO_SMALL, `*out_len` is the capacity
-/// needed; with every other error it is 0. An error leaves `out` unchanged. QR_STATUS_OK leaves the
-/// bytes behind the picture unchanged.
+/// needed; with every other error it is 0. An error leaves `out` unchanged. The bytes of `out` after
+/// the picture are never changed.
 ///
 /// # Safety
 /// Every pointer that is not null must be valid for the number of bytes given above, `options` for its `struct_size`.
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn qr_png(
         // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
         _ => unsafe { slice::from_raw_parts(text, text_len) },
     };
-    // SAFETY: it is null or points to as many bytes as it says.
+    // SAFETY: it is null, or the caller guarantees `struct_size` bytes.
     let options = match unsafe { read_options(options) } {
         Ok(options) => options,
         Err(status) => return status as i32,
@@ -128,20 +128,23 @@ pub unsafe extern "C" fn qr_png(
         Ok(png) => png,
         Err(status) => return status as i32,
     };
-    // SAFETY: the caller guarantees what `give` asks for.
+    // SAFETY: the caller guarantees what `give` requires.
     unsafe { give(&png, Status::Ok, out, out_capacity, out_len) }
 }
 
-/// The caller's options, whose struct may be that of a later header.
+/// Reads the caller's options, whose struct may be that of a later header. `None` if `options` is null.
+///
+/// # Errors
+/// [`Status::UnknownOptions`] if the size is wrong, or a field that this version does not know is not 0.
 ///
 /// # Safety
-/// `options` is null or points to `struct_size` bytes, of which the first are `struct_size`.
+/// `options` is null, or points to `struct_size` bytes that begin with the field `struct_size`.
 unsafe fn read_options(options: *const Options) -> Result<Option<Options>, Status> {
     if options.is_null() {
         return Ok(None);
     }
     let known = size_of::<Options>();
-    // SAFETY: it is not null, and begins with the size.
+    // SAFETY: it is not null, and begins with its size.
     let size = unsafe { (&raw const (*options).struct_size).read() } as usize;
     if !(known..=MAX_OPTIONS).contains(&size) {
         return Err(Status::UnknownOptions);
@@ -155,25 +158,25 @@ unsafe fn read_options(options: *const Options) -> Result<Option<Options>, Statu
     Ok(Some(unsafe { options.read() }))
 }
 
-/// No struct of options will be larger: a greater size is no size.
+/// A struct of options is never larger than this, so a larger size must be a mistake.
 const MAX_OPTIONS: usize = 4096;
 
 /// The longest query, in bytes. Every text of the largest symbol fits, percent-encoded.
 const MAX_QUERY: usize = 1 << 20;
 
-/// Writes the picture that a query asks for to `out`, its length to `*out_len`, and its media type to
+/// Writes the picture that a query describes to `out`, its length to `*out_len`, and its media type to
 /// `*media_type`.
 ///
-/// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as there,
-/// for example `text=hello&format=svg&dark=036`. The bytes are the service's.
+/// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as in a URL,
+/// for example `text=hello&format=svg&dark=036`. The picture has the same bytes as the service's.
 /// `out`, `out_capacity` and `out_len` are as in qr_png.
 /// `media_type` may be null. Otherwise it gets a string that stays valid for ever and must not be
 /// freed, such as "image/svg+xml".
 ///
 /// Returns a value of enum qr_status. With QR_STATUS_FAULTS, `out` has the faults as a JSON array of
-/// objects with "parameter", "code", "detail" and what would work. With QR_STATUS_BUFFER_TOO_SMALL,
-/// `*out_len` is the capacity needed, for the picture or the faults. With every other error it is 0 and
-/// `out` is unchanged.
+/// objects with "parameter", "code" and "detail", and if known "minimum", "maximum", "allowed" and
+/// "suggestion". With QR_STATUS_BUFFER_TOO_SMALL, `*out_len` is the capacity needed, for the picture or the
+/// faults. With every other error it is 0 and `out` is unchanged.
 ///
 /// # Safety
 /// Every pointer that is not null must be valid for the number of bytes given above.
@@ -194,7 +197,7 @@ pub unsafe extern "C" fn qr_draw(
     if (query.is_null() && query_len > 0) || (out.is_null() && out_capacity > 0) {
         return Status::NullPointer as i32;
     }
-    // Before the slice is made, as in `qr_png`.
+    // Checked before the slice is made, as in `qr_png`.
     if query_len > MAX_QUERY {
         return Status::TextTooLong as i32;
     }
@@ -211,14 +214,14 @@ pub unsafe extern "C" fn qr_draw(
         // SAFETY: it is not null, and the caller lets this function write to it.
         unsafe { media_type.write(of_type.as_ptr()) };
     }
-    // SAFETY: the caller guarantees what `give` asks for.
+    // SAFETY: the caller guarantees what `give` requires.
     unsafe { give(&made, status, out, out_capacity, out_len) }
 }
 
-/// Copies what was made to the caller's buffer and returns the status, or that the buffer is too small.
+/// Copies the result to the caller's buffer and returns `status`, or [`Status::BufferTooSmall`].
 ///
 /// # Safety
-/// `out` has `out_capacity` bytes, or is null if those are 0; `out_len` is valid.
+/// `out` has `out_capacity` bytes, or is null if `out_capacity` is 0; `out_len` is valid.
 unsafe fn give(
     made: &[u8],
     status: Status,
@@ -231,8 +234,8 @@ unsafe fn give(
     if made.len() > out_capacity {
         return Status::BufferTooSmall as i32;
     }
-    // SAFETY: nothing that is made is empty, so `out_capacity` is above 0 and `out` is not null. This
-    // library owns what it made, so the two do not overlap.
+    // SAFETY: the result is never empty, so `out_capacity` is above 0 and `out` is not null. This library
+    // owns the result, so the two do not overlap.
     unsafe { ptr::copy_nonoverlapping(made.as_ptr(), out, made.len()) };
     status as i32
 }

@@ -32,7 +32,7 @@ fn every_length_has_the_picture_of_qr_core_and_fits_the_documented_buffer() {
     }
 }
 
-/// The status, the media type and what is in the buffer; its second draw if the first buffer was too small.
+/// Returns the status, the media type and the content of the buffer. Draws again if the buffer was too small.
 fn draw_query(query: &[u8], capacity: usize) -> (i32, &'static CStr, Vec<u8>) {
     let (mut out, mut len, mut media_type) = (vec![0xa5; capacity], usize::MAX, ptr::null());
     // SAFETY: all pointers come from references.
@@ -52,7 +52,7 @@ fn draw_query(query: &[u8], capacity: usize) -> (i32, &'static CStr, Vec<u8>) {
     (status, media_type, out)
 }
 
-/// The cases of `qr-options`, which the service's tests and those of all bindings have in common.
+/// The tests of the service and of all bindings share these cases of `qr-options`.
 #[test]
 fn queries_have_the_pictures_and_the_faults_of_the_service() {
     let cases = include_str!("../../../../options/cases.json");

@@ -1,4 +1,4 @@
-//! The largest size of a picture, in bytes.
+//! An upper bound on the size of a picture, in bytes.
 
 use qr_core::Raster;
 
@@ -16,14 +16,14 @@ const BLOCK_HEADER: usize = (3 + 14 + 19 * 3 + 316 * 14_usize).div_ceil(8);
 const LITERAL_BITS: usize = 15;
 /// The longest match, in bits: the codes of its length and distance, and their extra bits.
 const MATCH_BITS: usize = 15 + 5 + 15 + 13;
-/// Least length of a piece, except the last, of a match that `qr_core`'s deflate splits.
+/// If `qr_core`'s deflate splits a match, every piece except the last is at least this long.
 const PIECE: usize = 255;
 
 /// Returns a number of bytes that no picture of `size_px` pixels a side exceeds, and 0 if there is
 /// no picture of this size.
 ///
 /// A line equal to the one before is part of a match. Any other line costs at most one literal for
-/// each of its bytes, plus the match before it, whose last piece may be short. (Deflate writes a
+/// each of its bytes, plus the match before it, whose last piece may be short. (`qr_core` writes a
 /// match of one or two bytes as literals, which cost less.) The light lines above and below the
 /// symbol count as two more lines that differ, and one match ends the picture.
 pub(crate) fn max_png_bytes(size_px: u32) -> usize {
@@ -35,7 +35,7 @@ pub(crate) fn max_png_bytes(size_px: u32) -> usize {
     let differing = size_px.min(MAX_MODULES) + 2;
     let matches = size_px * line_len / PIECE + differing + 3;
     let literals = line_len * differing;
-    // One more literal is the end of the block.
+    // The end of the block counts as one more literal.
     let bits = (literals + 1) * LITERAL_BITS + matches * MATCH_BITS;
     FRAMES + BLOCK_HEADER + bits.div_ceil(8)
 }

@@ -1,4 +1,4 @@
-//! The interface without its pointers.
+//! The function `generate`, in terms of slices instead of pointers.
 
 use qr_core::{Error, Level, Raster};
 

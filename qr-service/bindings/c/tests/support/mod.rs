@@ -43,7 +43,7 @@ pub(crate) fn library_folder() -> PathBuf {
 /// A command with the environment that the README sets up.
 pub(crate) fn tool(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
-    // The JVM decodes its arguments by the locale.
+    // The locale decides how the JVM decodes its arguments.
     command.env("LC_ALL", "C.UTF-8");
     command.env("LD_LIBRARY_PATH", library_folder());
     command.env("PKG_CONFIG_PATH", library_folder().join("pkgconfig"));

@@ -1,10 +1,10 @@
-//! Turns errors into JavaScript's.
+//! Converts errors to JavaScript errors.
 
 use napi::{Env, Error, JsError, JsRangeError, JsTypeError};
 
 use crate::mistake::{Class, Mistake};
 
-/// Why there is no picture.
+/// Why a picture cannot be made.
 #[derive(Debug)]
 pub enum Failure {
     /// JavaScript threw this while a value was read, for example in a getter of the options.

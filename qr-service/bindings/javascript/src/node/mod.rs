@@ -1,6 +1,6 @@
 //! `qr-core` as a native addon of Node.js; `index.d.ts` is its documentation.
 //!
-//! `request` reads arguments strictly; `failure` makes errors as Node's own functions throw them.
+//! `request` reads arguments strictly; `failure` makes errors like those of Node's own functions.
 
 mod failure;
 mod request;
@@ -44,8 +44,8 @@ pub fn generate_async(
     Ok(AsyncTask::new(Drawing(request)))
 }
 
-/// Draws with every option, which `index.js` passes as a query or as JSON: `bytes` and `mediaType`, or the
-/// error's `message` and `faults`, as JSON.
+/// Draws with every option, which `index.js` passes as a query or as JSON. Returns an object with `bytes` and
+/// `mediaType`, or with the error's `message` and its `faults` as JSON.
 ///
 /// # Errors
 /// If the library panics.
@@ -54,7 +54,7 @@ pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<
     answer_of(env, draw_with(&options, is_query))
 }
 
-/// The same on a thread of libuv's pool.
+/// Like [`draw_options`], but on a thread of libuv's pool.
 #[napi]
 pub fn draw_options_async(options: String, is_query: bool) -> AsyncTask<DrawingOptions> {
     AsyncTask::new(DrawingOptions(options, is_query))
@@ -118,7 +118,7 @@ impl<'env> ScopedTask<'env> for Drawing {
     }
 }
 
-/// Draws on any thread. A panic becomes a failure: on a thread of libuv it would end the process.
+/// Draws on any thread. A panic becomes a failure, because on a thread of libuv it would end the process.
 fn draw(request: &Request) -> Result<Vec<u8>, Failure> {
     Ok(catch_unwind(|| request.draw()).unwrap_or(Err(Mistake::Internal))?)
 }

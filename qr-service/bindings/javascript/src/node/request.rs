@@ -1,7 +1,7 @@
 //! Reads JavaScript's arguments strictly.
 //!
-//! Node-API's conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD, so
-//! the picture would show something other than the caller asked for.
+//! Node-API's own conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD, so
+//! the caller would get a picture other than the requested one.
 
 use napi::bindgen_prelude::{FromNapiValue, JsObjectValue, Object, Unknown};
 use napi::{JsString, JsValue, ValueType};

@@ -1,4 +1,4 @@
-//! Pictures with every option, for the module with the feature `draw`.
+//! Draws pictures with every option, in the module with the feature `draw`.
 
 use js_sys::{Error, JSON, JsString, Object, Reflect, Uint8Array};
 use qr_options::fault::Fault;
@@ -14,11 +14,11 @@ const TYPES: &str = include_str!("draw.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const OPTIONS: &str = include_str!("../../../node/options.d.ts");
 
-/// Units of UTF-16 that all options together may take. Valid ones take less, and a copy of more would
-/// stay in the module's memory, which never shrinks.
+/// The most units of UTF-16 that all options together may take. Valid options take less, and copying more would
+/// make the module's memory grow for good.
 const MAX_UNITS: u32 = 1 << 20;
 
-/// Draws what `options` ask for, an object or a query: an object of `bytes` and `mediaType`.
+/// Draws the picture of `options`, an object or a query. Returns an object of `bytes` and `mediaType`.
 ///
 /// # Errors
 /// See [`super::draw()`].
@@ -28,7 +28,7 @@ pub(crate) fn draw(options: &JsValue) -> Result<JsValue, JsValue> {
     drawn.map_err(|faults| error_of(&faults)).and_then(picture_of)
 }
 
-/// Reads the argument: a query, or an object as JSON; and whether it is a query.
+/// Reads the argument. Returns a query, or an object as JSON, and whether it is a query.
 fn read(options: &JsValue) -> Result<(String, bool), Failure> {
     let wrong = Mistake::Type("options", "a string or an object");
     if let Some(query) = options.dyn_ref::<JsString>() {
@@ -42,12 +42,12 @@ fn read(options: &JsValue) -> Result<(String, bool), Failure> {
     if !options.is_object() {
         return Err(wrong.into());
     }
-    // JSON has null for NaN and infinity, and null is no option at all.
+    // JSON would write NaN and infinity as null, which means that the option is not given.
     let is_finite = |value: JsValue| value.as_f64().is_none_or(f64::is_finite);
     if !Object::values(options.unchecked_ref()).iter().all(is_finite) {
         return Err(Mistake::Type("each number of options", "finite").into());
     }
-    // It escapes lone surrogates, which are refused then. It is undefined if a `toJSON` says so.
+    // `stringify` escapes lone surrogates, which are refused later. It returns undefined if a `toJSON` does.
     let json = JSON::stringify(options).map_err(Failure::Thrown)?;
     if !json.is_string() {
         return Err(wrong.into());
@@ -70,13 +70,13 @@ fn picture_of(drawn: Drawn) -> Result<JsValue, JsValue> {
     Ok(picture.into())
 }
 
-/// The native addon's `QrError`.
+/// The same `QrError` as that of the native addon.
 #[cold]
 fn error_of(faults: &[Fault]) -> JsValue {
     let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let error = Error::new(&lines.join("; "));
     error.set_name("QrError");
-    // Strings and numbers always serialise, and what was just written can be parsed.
+    // Strings and numbers always serialise, and their JSON can always be parsed.
     let json = serde_json::to_string(faults).unwrap_or_default();
     let faults = JSON::parse(&json).unwrap_or(JsValue::NULL);
     for (name, value) in [("code", "ERR_QR_FAULTS".into()), ("faults", faults)] {

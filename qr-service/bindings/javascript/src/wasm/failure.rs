@@ -1,11 +1,11 @@
-//! Turns errors into JavaScript's.
+//! Converts errors to JavaScript errors.
 
 use js_sys::{Error, RangeError, Reflect, TypeError};
 use wasm_bindgen::JsValue;
 
 use crate::mistake::{Class, Mistake};
 
-/// Why there is no picture.
+/// Why a picture cannot be made.
 pub(crate) enum Failure {
     /// JavaScript threw this while a value was read, for example in a getter of the options.
     Thrown(JsValue),
@@ -13,7 +13,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The error to throw, which is that of the native addon.
+    /// The error to throw, the same as that of the native addon.
     #[cold]
     pub(crate) fn into_error(self) -> JsValue {
         let mistake = match self {

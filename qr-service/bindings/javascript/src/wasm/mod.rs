@@ -1,7 +1,7 @@
 //! `qr-core` as a Wasm module for JavaScript, with wasm-bindgen; `types.ts` is its documentation.
 //!
-//! `request` reads arguments strictly; `failure` makes the errors of the native addon. With the feature
-//! `draw`, the module has every option of the service too: `draw` and `draw.ts`.
+//! `request` reads arguments strictly; `failure` makes the same errors as the native addon. With the feature
+//! `draw`, the module also has every option of the service: `draw.rs` and `draw.ts`.
 
 #[cfg(feature = "draw")]
 mod draw;
@@ -27,10 +27,10 @@ pub fn generate(text: &JsValue, options: &JsValue) -> Result<Vec<u8>, JsValue> {
         .map_err(Failure::into_error)
 }
 
-/// Draws with every option, as an object or a query.
+/// Draws with every option, given as an object or a query.
 ///
 /// # Errors
-/// A `QrError` with every fault, a TypeError or RangeError as [`generate`] throws, or what
+/// A `QrError` with every fault, a TypeError or RangeError like those of [`generate`], or the error that
 /// `JSON.stringify` threw.
 #[cfg(feature = "draw")]
 #[wasm_bindgen(skip_typescript)]

@@ -1,7 +1,7 @@
 //! Reads JavaScript's arguments strictly.
 //!
-//! wasm-bindgen's conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD,
-//! so the picture would show something other than the caller asked for.
+//! wasm-bindgen's own conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD,
+//! so the caller would get a picture other than the requested one.
 
 use js_sys::JsString;
 use qr_core::MAX_TEXT_BYTES;

@@ -1,8 +1,8 @@
-/** How the picture looks. */
+/** The options of a picture. */
 export interface QrOptions {
   /** Width and height in pixels, 1 to 16384; default 200. Spare pixels widen the margin. */
   size?: number;
-  /** Least width of the quiet zone in modules, 0 to 8181; default 4, as the standard asks. */
+  /** Least width of the quiet zone in modules, 0 to 8181; default 4, as the standard requires. */
   margin?: number;
   /** Error correction level, which restores about 7, 15, 25 or 30 %; default `'L'`. */
   level?: 'L' | 'M' | 'Q' | 'H';
@@ -20,11 +20,11 @@ export type QrErrorCode =
   | 'ERR_QR_LONE_SURROGATE'
   /** RangeError: no QR code holds the text at this level. */
   | 'ERR_QR_TOO_LONG'
-  /** RangeError: modules would be smaller than a pixel; the message gives the least size. */
+  /** RangeError: modules would be smaller than a pixel; the message gives the smallest size that works. */
   | 'ERR_QR_TOO_SMALL';
 
 /**
- * Draws `text`'s QR code as a PNG of one bit a pixel, on this thread, in microseconds.
+ * Draws the QR code of `text` as a PNG of one bit per pixel, on this thread, in microseconds.
  *
  * @throws an error whose `code` is a {@link QrErrorCode}, or the error of a getter of `options`.
  */

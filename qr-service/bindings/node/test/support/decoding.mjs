@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { decodeQr, pngSize } from '../../../../../legacy-node/test/support/decoder.js';
 
-/** Checks that the picture of `generate` has the size and decodes to `text`. */
+/** Checks that `generate` draws a picture of this size that decodes to `text`. */
 export async function assertDecodes(generate, text, level = 'L', size = 200) {
   const png = generate(text, { level, size });
   assert.deepEqual(pngSize(png), { width: size, height: size });

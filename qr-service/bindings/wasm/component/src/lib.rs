@@ -1,4 +1,4 @@
-//! `qr-core` as a Wasm component. `qr.wit` is its interface; a host of the component model needs nothing else.
+//! `qr-core` as a Wasm component. A host of the component model needs only `qr.wit`, its interface.
 
 use qr_core::Raster;
 

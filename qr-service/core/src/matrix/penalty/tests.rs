@@ -6,15 +6,15 @@ use crate::matrix::place::place_codewords;
 use crate::matrix::transpose::transpose;
 use crate::version::{size_of, total_codewords};
 
-/// The points of random symbols of `version`, by words of 16 modules and by each kind of wide word that
-/// the processor has.
+/// Returns the points of random symbols of `version`, computed with words of 16 modules and with each kind of wide
+/// word that the processor has.
 fn scores<T: Word, const WORDS: usize, const LINES: usize>(version: u8) -> Vec<[u32; 8]> {
     let size = size_of(version);
     let mut state = u64::from(version);
     let codewords: Vec<u8> = (0..total_codewords(version))
         .map(|_| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // Half of the bytes are equal, so that there are runs, blocks and finders.
+            // Half of the bytes are equal, so that runs, blocks and finders occur.
             if state >> 63 == 1 { (state >> 40) as u8 } else { 0b0101_1101 }
         })
         .collect();

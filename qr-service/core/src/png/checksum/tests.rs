@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The definition, byte by byte.
+/// Computes the checksum by its definition, byte by byte.
 fn adler32<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
     let (mut a, mut b) = (1, 0);
     for byte in bytes {
@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-/// A line of light bytes has the largest sum, and the longest line that of the most words.
+/// Light bytes give the largest sum, and the longest line adds the most words.
 #[test]
 fn the_longest_light_lines_do_not_overflow() {
     let mut sum = Adler::<2064>::new(2049);

@@ -7,7 +7,7 @@ use crate::raster::{Line, Raster};
 use crate::version::{data_codewords, size_of};
 use crate::{Level, encode};
 
-/// Texts of a version, of letters in both cases: their modules are like those of any bytes.
+/// Returns texts for a version, of letters in both cases: their modules are distributed like those of any bytes.
 fn texts(version: u8) -> impl Iterator<Item = String> {
     let header = if version < 10 { 2 } else { 3 };
     let longest = (data_codewords(version, Level::L) - header).min(512);
@@ -27,7 +27,7 @@ fn texts(version: u8) -> impl Iterator<Item = String> {
     })
 }
 
-/// Every byte that a line of `version` can have.
+/// Tells which bytes a line of `version` can have.
 fn possible_bytes(version: u8) -> [bool; 256] {
     let size = size_of(version);
     let layout = Raster::SERVICE.layout(size).unwrap();
@@ -44,7 +44,7 @@ fn possible_bytes(version: u8) -> [bool; 256] {
     possible
 }
 
-/// Code lengths from the statistics of many texts, with a code for every symbol that can occur.
+/// Computes code lengths from the statistics of many texts, with a code for every symbol that can occur.
 fn prepare(version: u8) -> Lengths {
     let layout = Raster::SERVICE.layout(size_of(version)).unwrap();
     let limits = limits(&layout);

@@ -19,7 +19,7 @@ pub(super) struct Vcard {
     /// Company or another organization.
     #[schema(min_length = 1, max_length = 200)]
     organization: Option<String>,
-    /// Position in it.
+    /// Position in the organization.
     #[schema(min_length = 1, max_length = 100)]
     job_title: Option<String>,
     /// Telephone number.
@@ -49,7 +49,7 @@ pub(super) struct Vcard {
     /// Country, in words.
     #[schema(min_length = 1, max_length = 100)]
     country: Option<String>,
-    /// Anything else, in several lines if need be.
+    /// Anything else; it may have several lines.
     #[schema(min_length = 1, max_length = 1000)]
     note: Option<String>,
 }
@@ -103,7 +103,7 @@ impl Payload for Vcard {
             ("TEL;TYPE=VOICE", self.phone.clone()),
             ("TEL;TYPE=CELL", self.mobile.clone()),
             ("EMAIL", self.email.clone()),
-            // A URI has no escapes of its own.
+            // vCard does not escape URIs.
             ("URL", self.url.clone()),
             ("ADR", address),
             ("NOTE", self.note.as_deref().map(card_value)),
@@ -117,7 +117,7 @@ impl Payload for Vcard {
     }
 }
 
-/// A contact in NTT Docomo's notation.
+/// A contact in the notation of NTT Docomo.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Mecard {
     /// Last name.

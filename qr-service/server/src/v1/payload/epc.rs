@@ -1,5 +1,5 @@
-//! SEPA credit transfers: the European Payments Council's guideline EPC069-12, version 002 of the data. Banks and
-//! programs for invoices call the symbol Girocode.
+//! SEPA credit transfers by the European Payments Council's guideline EPC069-12, version 002 of the data. Banks and
+//! invoicing programs call the symbol Girocode.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -10,8 +10,8 @@ use crate::v1::fault::{Code, Fault};
 /// The most bytes of the whole text.
 const MAX_BYTES: usize = 331;
 
-/// Countries of IBANs within SEPA (EPC409-09): first the European Economic Area's, where the IBAN alone leads to the
-/// bank, then the others', whose payments need a BIC (EPC069-12, AT-23). GB has those of the Crown Dependencies.
+/// Country codes of IBANs in SEPA (EPC409-09). In the European Economic Area the IBAN alone identifies the bank;
+/// payments to the other countries need a BIC (EPC069-12, AT-23). The Crown Dependencies use GB.
 const EEA: &str =
     "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK";
 const NOT_EEA: &str = "AD AL CH GB GI MC MD ME MK RS SM VA";
@@ -19,18 +19,18 @@ const NOT_EEA: &str = "AD AL CH GB GI MC MD ME MK RS SM VA";
 /// A credit transfer in euro.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Epc {
-    /// Name of who is paid.
+    /// Name of the payee.
     #[schema(min_length = 1, max_length = 70)]
     beneficiary: String,
-    /// Account that is paid into; spaces do not count.
+    /// Account of the payee; spaces are ignored.
     #[schema(
         min_length = 15,
         max_length = 42,
         pattern = r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"
     )]
     iban: String,
-    /// Bank of the account, 8 or 11 characters. An IBAN of the European Economic Area needs none; one of another
-    /// country of SEPA does: Switzerland, the United Kingdom, Monaco ...
+    /// Bank of the account, 8 or 11 characters. It is optional for an IBAN of the European Economic Area, and required
+    /// for other countries of SEPA, such as Switzerland, the United Kingdom and Monaco.
     #[schema(min_length = 8, max_length = 11, pattern = r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$")]
     bic: Option<String>,
     /// Amount in euro, with a point or a comma and at most two decimals. Without it the payer chooses.
@@ -44,10 +44,11 @@ pub(super) struct Epc {
     /// Purpose code of ISO 20022, four letters at most.
     #[schema(min_length = 1, max_length = 4, pattern = "^[A-Za-z0-9]+$")]
     purpose: Option<String>,
-    /// Structured reference, such as one of ISO 11649, whose check digits must be right. It excludes `remittance`.
+    /// Structured reference. If it begins with RF, its check digits by ISO 11649 must be right. It excludes
+    /// `remittance`.
     #[schema(min_length = 1, max_length = 35)]
     reference: Option<String>,
-    /// What the payment is for.
+    /// Purpose of the payment, in words.
     #[schema(min_length = 1, max_length = 140)]
     remittance: Option<String>,
     /// A note for the payer.
@@ -59,7 +60,7 @@ impl Payload for Epc {
     fn compose(&self, faults: &mut Vec<Fault>) -> String {
         let iban: String = self.iban.split_whitespace().collect::<String>().to_ascii_uppercase();
         if !is_iban(&iban) {
-            let detail = "it is no IBAN: its length, characters or check digits are wrong";
+            let detail = "it is not an IBAN: its length, characters or check digits are wrong";
             faults.push(Fault::new("iban", Code::Malformed, detail));
         }
         let bic = self.bic.as_deref().unwrap_or_default().to_ascii_uppercase();
@@ -70,21 +71,21 @@ impl Payload for Epc {
         let is_of = |countries: &str| countries.split(' ').any(|it| it == country);
         if is_of(NOT_EEA) && bic.is_empty() {
             let detail = format!(
-                "{country} is in SEPA, not in the EEA, so a payment needs the bank's BIC (EPC069-12)"
+                "{country} is in SEPA but not in the EEA, so a payment needs the bank's BIC (EPC069-12)"
             );
             faults.push(Fault::new("bic", Code::Missing, detail));
         } else if is_iban(&iban) && !is_of(EEA) && !is_of(NOT_EEA) {
-            let detail = format!("{country} is not in SEPA, whose countries are {EEA} {NOT_EEA}");
+            let detail = format!("{country} is not in SEPA; its countries are {EEA} {NOT_EEA}");
             faults.push(Fault::new("iban", Code::NotAllowed, detail));
         }
         let reference = self.reference.as_deref().map(reference);
         if reference == Some(None) {
-            let detail = "a reference that begins with RF has two check digits by ISO 11649, and these are wrong";
+            let detail = "the check digits after RF are wrong (ISO 11649)";
             faults.push(Fault::new("reference", Code::Malformed, detail));
         }
         let amount = amount(self.amount.as_deref(), faults);
         if self.reference.is_some() && self.remittance.is_some() {
-            let detail = "reference is given too, and a payment has one of them";
+            let detail = "reference is given too; a payment can have only one of them";
             faults.push(Fault::new("remittance", Code::Contradictory, detail));
         }
         let purpose = self.purpose.as_deref().unwrap_or_default().to_ascii_uppercase();
@@ -116,7 +117,7 @@ impl Payload for Epc {
             text(&self.remittance),
             text(&self.information),
         ];
-        // Nothing follows the last element that is given.
+        // The guideline leaves out empty elements at the end.
         let composed = lines.join("\n").trim_end_matches('\n').to_owned();
         if composed.len() > MAX_BYTES {
             let detail =
@@ -128,7 +129,7 @@ impl Payload for Epc {
     }
 }
 
-/// The amount in cents if it is written as it must be.
+/// The amount in cents; `None` if it is malformed or out of range.
 pub(super) fn cents(amount: &str) -> Option<u64> {
     let (whole, decimals) = amount.split_once(['.', ',']).unwrap_or((amount, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -140,7 +141,7 @@ pub(super) fn cents(amount: &str) -> Option<u64> {
     (1..=99_999_999_999).contains(&cents).then_some(cents)
 }
 
-/// ISO 13616: two letters, two check digits, up to 30 more.
+/// Whether this is an IBAN (ISO 13616): two letters, two check digits, up to 30 more characters.
 pub(super) fn is_iban(iban: &str) -> bool {
     let bytes = iban.as_bytes();
     let is_shaped = (15..=34).contains(&bytes.len())
@@ -150,8 +151,8 @@ pub(super) fn is_iban(iban: &str) -> bool {
     is_shaped && has_check_digits(bytes)
 }
 
-/// The reference as it is encoded; `None` if it is one of ISO 11649 by its beginning, and not by the rest. People write
-/// those in groups.
+/// The reference to encode. One that begins with RF and two digits must be valid by ISO 11649, else the result is
+/// `None`; spaces are removed from it, because people write it in groups.
 pub(super) fn reference(text: &str) -> Option<String> {
     let bare: String = text.split_whitespace().collect::<String>().to_ascii_uppercase();
     let digits = bare.strip_prefix("RF").and_then(|rest| rest.as_bytes().get(..2));
@@ -163,7 +164,8 @@ pub(super) fn reference(text: &str) -> Option<String> {
     (is_shaped && has_check_digits(bytes)).then_some(bare)
 }
 
-/// The remainder by 97 is 1 if the first four characters are put last and a letter has two digits (ISO 7064).
+/// Whether the check digits are right (ISO 7064): with the first four characters moved to the end and each letter as
+/// two digits, the remainder by 97 must be 1.
 pub(super) fn has_check_digits(bytes: &[u8]) -> bool {
     let remainder = |rest: u32, byte: &u8| match char::from(*byte).to_digit(36) {
         Some(digit @ 10..) => (rest * 100 + digit) % 97,
@@ -172,7 +174,8 @@ pub(super) fn has_check_digits(bytes: &[u8]) -> bool {
     bytes.len() > 4 && bytes[4..].iter().chain(&bytes[..4]).fold(0, remainder) == 1
 }
 
-/// ISO 9362: four letters or digits of the bank, two letters of the country, two or five more.
+/// Whether this is a BIC (ISO 9362): four letters or digits for the bank, two letters for the country, two or five more
+/// characters.
 fn is_bic(bic: &str) -> bool {
     let bytes = bic.as_bytes();
     matches!(bytes.len(), 8 | 11)

@@ -1,4 +1,4 @@
-//! Events for the calendar: a VEVENT of iCalendar (RFC 5545).
+//! Events for a calendar: a VEVENT of iCalendar (RFC 5545).
 
 use chrono::{Days, FixedOffset, NaiveDate, NaiveTime};
 use serde::Deserialize;
@@ -11,20 +11,20 @@ use crate::v1::fault::{Code, Fault};
 /// An event.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Event {
-    /// What it is.
+    /// Title of the event.
     #[schema(min_length = 1, max_length = 200)]
     summary: String,
-    /// When it begins: `2026-05-01` for a whole day, `2026-05-01T18:30` on the clock of the place,
-    /// `2026-05-01T16:30Z` in UTC, `2026-05-01T18:30+02:00` with an offset from it. Parts of a second do not count.
+    /// Start: `2026-05-01` for a whole day, `2026-05-01T18:30` in the local time of the place, `2026-05-01T16:30Z` in
+    /// UTC, `2026-05-01T18:30+02:00` with an offset from UTC. Fractions of a second are ignored.
     #[schema(min_length = 10, max_length = 35)]
     start: String,
-    /// When it ends, written as `start`; the last day of several.
+    /// End, in the same notation as `start`; for whole days the last day.
     #[schema(min_length = 10, max_length = 35)]
     end: Option<String>,
-    /// Where it is.
+    /// Place of the event.
     #[schema(min_length = 1, max_length = 200)]
     location: Option<String>,
-    /// More about it.
+    /// Further details.
     #[schema(min_length = 1, max_length = 1000)]
     description: Option<String>,
 }
@@ -36,9 +36,10 @@ struct When {
     is_utc: bool,
 }
 
-/// Reads `2026-05-01`, `2026-05-01T18:30[:00[.000]]`, or the latter with `Z` or an offset, which is taken off.
+/// Reads `2026-05-01`, `2026-05-01T18:30[:00[.000]]`, or the latter with `Z` or an offset. An offset is converted to
+/// UTC.
 fn when(text: &str) -> Option<When> {
-    // chrono reads shorter numbers too.
+    // chrono also accepts shorter numbers.
     let day = |text: &str| {
         let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
         (day.to_string() == text).then_some(day)
@@ -87,15 +88,14 @@ impl Payload for Event {
         let end = self.end.as_deref().and_then(|end| read("end", end));
         if let (Some(start), Some(end)) = (&start, &end) {
             if (start.time.is_some(), start.is_utc) != (end.time.is_some(), end.is_utc) {
-                let detail =
-                    "it is not written as start: with or without a time, with or without Z";
+                let detail = "it does not match start: a time, and Z or an offset, belong to both or to neither";
                 faults.push(Fault::new("end", Code::Contradictory, detail));
             } else if (end.day, end.time) < (start.day, start.time) {
                 faults.push(Fault::new("end", Code::Contradictory, "it is before start"));
             }
         }
         let property = |name: &str, when: &When, days: u64| match when.time {
-            // The end of an event of whole days is not part of it.
+            // In iCalendar, DTEND is the day after the last whole day.
             None => {
                 let day = when.day.checked_add_days(Days::new(days)).unwrap_or(when.day);
                 format!("{name};VALUE=DATE:{}", day.format("%Y%m%d"))

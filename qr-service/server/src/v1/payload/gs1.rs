@@ -1,5 +1,5 @@
-//! GS1 element strings, from the bracketed notation that people write (GS1 General Specifications
-//! section 3, 7.8 and 7.9).
+//! GS1 element strings, from the bracketed notation that people write (GS1 General Specifications,
+//! sections 3, 7.8 and 7.9).
 
 use chrono::NaiveDate;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::v1::fault::{Code, Fault};
 /// Element strings with their application identifiers in brackets.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Gs1 {
-    /// Such as `(01)09506000134352(10)ABC123(21)4711`.
+    /// Elements, such as `(01)09506000134352(10)ABC123(21)4711`.
     #[schema(
         min_length = 4,
         max_length = 1000,
@@ -21,7 +21,7 @@ pub(super) struct Gs1 {
     elements: String,
 }
 
-/// Data after an identifier that begins so has this length and no separator (figure 7.8.5-2).
+/// Identifiers that begin with these digits have data of this length, and no separator after it (figure 7.8.5-2).
 const FIXED: [(&str, usize); 22] = [
     ("00", 18),
     ("01", 14),
@@ -47,14 +47,15 @@ const FIXED: [(&str, usize); 22] = [
     ("41", 13),
 ];
 
-/// Data after these identifiers begin with so many digits, the last of which is a check digit (section 3).
+/// The data of these identifiers begins with this many digits, the last of which is a check digit (section 3).
 const CHECK_DIGITS: [(&str, usize); 4] = [
     ("253 255 410 411 412 413 414 415 416 417", 13),
     ("01 02 03 8003 8006 8026", 14),
     ("402", 17),
     ("00 8017 8018", 18),
 ];
-/// Data after these begin with a date, YYMMDD; after the first the day may be 00, which is the month's last.
+/// The data of these identifiers begins with a date, YYMMDD. In the first group the day may be 00, the last of the
+/// month.
 const MONTHS_OR_DAYS: &str = "11 12 13 15 16 17 4324 4325";
 const DAYS: &str = "4326 7003 7006 7007 7011 8008";
 
@@ -92,8 +93,8 @@ fn fixed_length(identifier: &str) -> Option<usize> {
     FIXED.iter().find(|(begin, _)| identifier.starts_with(begin)).map(|(_, length)| *length)
 }
 
-/// Identifiers of 2 to 4 digits with their data. An opening bracket in data is one too, unless an
-/// identifier follows it.
+/// Splits a text into identifiers of 2 to 4 digits and their data. An opening bracket belongs to the data
+/// unless an identifier follows it. `None` if the text does not begin with an identifier.
 fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
     let begins: Vec<(usize, usize)> = text
         .match_indices('(')
@@ -138,7 +139,8 @@ fn check(identifier: &str, data: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with the first `length` digits: weights of 3 and 1 from the right, modulo 10 (section 7.9.1).
+/// Checks the check digit of the first `length` digits: weights of 3 and 1 from the right, modulo 10 (section 7.9.1).
+/// Returns the mistake in words, if there is one.
 fn wrong_check_digit(data: &str, length: usize) -> Option<String> {
     let is_digits = |digits: &&[u8]| digits.iter().all(u8::is_ascii_digit);
     let Some(digits) = data.as_bytes().get(..length).filter(is_digits) else {
@@ -148,7 +150,8 @@ fn wrong_check_digit(data: &str, length: usize) -> Option<String> {
     let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
     let last = u32::from(digits[length - 1] - b'0');
     let right = (last + (10 - sum % 10)) % 10;
-    (right != last).then(|| format!("has the check digit {last}, and the others make {right}"))
+    (right != last)
+        .then(|| format!("has the check digit {last}, but the other digits need {right}"))
 }
 
 fn has_date(data: &str, may_lack_day: bool) -> bool {

@@ -1,4 +1,4 @@
-//! Text messages, e-mails, places and payments by UPI, whose texts are URIs.
+//! Text messages, e-mails, places and UPI payments, which are all encoded as URIs.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -7,7 +7,7 @@ use super::contact::check_email;
 use super::{Payload, amount, bare_phone, check_line, check_phone, percent, query_of};
 use crate::v1::fault::{Code, Fault};
 
-/// A text message, as SMSTO, which both Android and iOS read.
+/// A text message, encoded as SMSTO, which both Android and iOS read.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Sms {
     /// Telephone number.
@@ -22,7 +22,7 @@ impl Payload for Sms {
     fn compose(&self, faults: &mut Vec<Fault>) -> String {
         check_phone("phone", Some(&self.phone), faults);
         let phone = bare_phone(&self.phone);
-        // Readers take all after the second colon as it is.
+        // Readers take everything after the second colon literally.
         let message = self.message.as_deref().unwrap_or_default();
         format!("SMSTO:{phone}:{message}")
     }
@@ -31,7 +31,7 @@ impl Payload for Sms {
 /// An e-mail to one address.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Mail {
-    /// Address that it goes to.
+    /// Address of the recipient.
     #[schema(min_length = 3, max_length = 254)]
     to: String,
     /// Address that gets a copy.
@@ -75,7 +75,7 @@ pub(super) struct Geo {
     /// Metres above the ellipsoid.
     #[schema(minimum = -11000, maximum = 100_000)]
     altitude: Option<f64>,
-    /// A name or address that a map shows there; Android reads it.
+    /// A name or address to show on the map. Only Android reads it.
     #[schema(min_length = 1, max_length = 200)]
     label: Option<String>,
 }
@@ -85,7 +85,7 @@ impl Payload for Geo {
         let altitude = self.altitude.map(|it| format!(",{}", degrees(it))).unwrap_or_default();
         let place = format!("{},{}", degrees(self.latitude), degrees(self.longitude));
         if self.altitude.is_some() && self.label.is_some() {
-            let detail = "a place with a label has no altitude";
+            let detail = "label is given too, and a place with a label cannot have an altitude";
             faults.push(Fault::new("altitude", Code::Contradictory, detail));
         }
         match &self.label {
@@ -95,17 +95,17 @@ impl Payload for Geo {
     }
 }
 
-/// A payment by India's Unified Payments Interface, in NPCI's deep links.
+/// A payment by India's Unified Payments Interface, as a deep link by NPCI.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Upi {
-    /// Address of who is paid, such as `name@bank`.
+    /// Address of the payee, such as `name@bank`.
     #[schema(
         min_length = 5,
         max_length = 255,
         pattern = r"^[A-Za-z0-9._-]{2,}@[A-Za-z0-9.-]{2,}$"
     )]
     payee: String,
-    /// Name of who is paid.
+    /// Name of the payee.
     #[schema(min_length = 1, max_length = 99)]
     name: String,
     /// Amount in rupees, with a point or a comma and at most two decimals. Without it the payer chooses.
@@ -116,13 +116,13 @@ pub(super) struct Upi {
         pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
     )]
     amount: Option<String>,
-    /// A note that both see.
+    /// A note for payer and payee.
     #[schema(min_length = 1, max_length = 80)]
     note: Option<String>,
     /// Reference of the order.
     #[schema(min_length = 1, max_length = 35)]
     reference: Option<String>,
-    /// Category of a merchant: four digits.
+    /// Category code of the merchant: four digits.
     #[schema(min_length = 4, max_length = 4, pattern = "^[0-9]{4}$")]
     merchant_code: Option<String>,
 }
@@ -156,7 +156,7 @@ impl Payload for Upi {
     }
 }
 
-/// Seven decimals, a hundredth of a metre, without trailing zeros.
+/// A number with seven decimals, which is about a centimetre, without trailing zeros.
 fn degrees(value: f64) -> String {
     let text = format!("{value:.7}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -1,8 +1,8 @@
-//! What phones act on: Wi-Fi, contacts, payments, one-time passwords and more, from fields to the text that
-//! a symbol carries.
+//! Payloads that phones act on, such as Wi-Fi, contacts, payments and one-time passwords: composes the text of a symbol
+//! from fields.
 //!
-//! A kind is a struct of fields, whose schema limits each by itself, and [`Payload::compose`], which
-//! escapes and checks what concerns several.
+//! A kind of payload is a struct of fields. Its schema limits each field by itself; [`Payload::compose`] escapes them
+//! and checks them against each other.
 
 mod contact;
 mod epc;
@@ -23,23 +23,23 @@ use crate::v1::parameters::Schema;
 
 /// Fields of one kind of payload.
 trait Payload: DeserializeOwned + PartialSchema {
-    /// The text that the symbol encodes. Adds what is wrong to `faults`; the text is not used then.
+    /// Composes the text that the symbol encodes. Adds every fault to `faults`; the caller then discards the text.
     fn compose(&self, faults: &mut Vec<Fault>) -> String;
 }
 
 /// A kind of payload.
 pub(crate) struct Kind {
-    /// The end of its path.
+    /// The last segment of its path.
     pub(crate) name: &'static str,
-    /// What it is, for the description.
+    /// Its title in the OpenAPI document.
     pub(crate) title: &'static str,
-    /// It has a password or key, which must not be in a URL: those are in logs and histories.
+    /// Whether it has a password or key. These must not be in a URL, because URLs get into logs and histories.
     pub(crate) is_secret: bool,
     /// Options that the kind's standard sets.
     preset: Preset,
-    /// The schema of its fields.
+    /// The schema of its fields, for the OpenAPI document.
     pub(crate) describe: fn() -> Value,
-    /// The same, to read with.
+    /// The same schema, for reading the fields.
     pub(crate) schema: fn() -> Schema,
     compose: fn(&Schema, &Map<String, Value>, &mut Vec<Fault>) -> String,
 }
@@ -49,7 +49,7 @@ enum Preset {
     None,
     /// EPC069-12: [`preset_payment`].
     Epc,
-    /// The Swiss QR-bill: the same, and the cross.
+    /// The Swiss QR-bill: [`preset_payment`] and the cross.
     Swiss,
     /// FNC1 in first position.
     Gs1,
@@ -64,14 +64,14 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
         describe: described::<T>,
         schema: schema_of::<T>,
         compose: |schema, values, faults| {
-            // Without a field that is required, a stand-in lets the others be checked as well.
+            // If a required field is wrong, a stand-in takes its place, so that the other fields are checked as well.
             let stood_in = || T::deserialize(Value::Object(schema.with_stand_ins(values))).ok();
             let Some(fields) = schema.read::<T>(values, faults).or_else(stood_in) else {
                 return String::new();
             };
             let mut more = Vec::new();
             let text = fields.compose(&mut more);
-            // A value that is wrong by itself was left out; it is not missing as well.
+            // A field that was wrong by itself was left out, so it must not count as missing too.
             more.retain(|fault| !faults.iter().any(|it| it.parameter == fault.parameter));
             faults.extend(more);
             text
@@ -79,8 +79,8 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
     }
 }
 
-/// What fields of these names match in every kind, for the description. It refuses nothing that
-/// [`Payload::compose`] takes, which also checks what no regular expression says.
+/// Patterns of fields that are the same in every kind, for the OpenAPI document. They match everything that
+/// [`Payload::compose`] accepts; `compose` also checks what a regular expression cannot express.
 const PATTERNS: [(&[&str], &str); 5] = [
     (&["phone", "mobile"], r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$"),
     (
@@ -98,7 +98,7 @@ const PATTERNS: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// The schema of a struct's fields, with their patterns.
+/// The schema of a struct's fields with [`PATTERNS`], for the OpenAPI document.
 fn described<T: PartialSchema>() -> Value {
     // utoipa's schemas always serialise.
     let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
@@ -112,7 +112,7 @@ fn described<T: PartialSchema>() -> Value {
     schema
 }
 
-/// The schema of a struct, to read with.
+/// The schema of a struct, for reading its fields.
 pub(crate) fn schema_of<T: PartialSchema>() -> Schema {
     // utoipa's schemas always serialise.
     Schema::new(&serde_json::to_value(T::schema()).unwrap_or_default())
@@ -122,7 +122,7 @@ pub(crate) fn schema_of<T: PartialSchema>() -> Schema {
 pub(crate) static KINDS: [Kind; 12] = [
     Kind { is_secret: true, ..kind::<wifi::Wifi>("wifi", "Joins a wireless network") },
     kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426)"),
-    kind::<contact::Mecard>("mecard", "A contact as MECARD, in fewer bytes"),
+    kind::<contact::Mecard>("mecard", "A contact as MECARD, which takes fewer bytes"),
     Kind {
         preset: Preset::Epc,
         ..kind::<epc::Epc>("epc", "A SEPA credit transfer, or Girocode (EPC069-12, version 002)")
@@ -141,7 +141,8 @@ pub(crate) static KINDS: [Kind; 12] = [
 ];
 
 impl Kind {
-    /// Composes the text from those `values` that are fields, and presets options.
+    /// Composes the text from those `values` that are fields, and sets the options that the kind requires. Adds every
+    /// fault to `faults`.
     pub(crate) fn apply(
         &self,
         schema: &Schema,
@@ -156,20 +157,19 @@ impl Kind {
         for (name, is_given) in [("text", options.text.is_some()), ("data", options.data.is_some())]
         {
             if is_given {
-                let detail = "the fields make the text";
+                let detail = "the text is composed from the fields";
                 faults.push(Fault::new(name, Code::Contradictory, detail));
             }
         }
-        // Never empty, so that a text that could not be composed is not missing as well.
+        // Never empty, so that a text that could not be composed does not count as missing too.
         options.text = Some(if text.is_empty() { "-".to_owned() } else { text });
         options.data = None;
-        // In a contact, most mean the position.
+        // Most clients mean the position in a contact.
         if options.title.is_some() && schema.has("job_title") && !values.contains_key("job_title") {
             let detail =
-                "it is the title of an SVG for screen readers, and may be meant as the position";
+                "it is the title of an SVG for screen readers; it may be meant as the position";
             let fault = Fault::new("title", Code::Contradictory, detail);
-            faults
-                .push(fault.suggest("use job_title for the position; with it, title is the SVG's"));
+            faults.push(fault.suggest("use job_title for the position; title is accepted with it"));
         }
         match self.preset {
             Preset::None => {}
@@ -178,7 +178,7 @@ impl Kind {
             Preset::Swiss => {
                 preset_payment(options, faults, 25);
                 if options.logo.take().is_some() {
-                    let detail = "the middle of a bill's symbol has the Swiss cross";
+                    let detail = "the Swiss cross is in the middle of a bill's symbol";
                     faults.push(Fault::new("logo", Code::Contradictory, detail));
                 }
                 options.has_swiss_cross = true;
@@ -187,36 +187,40 @@ impl Kind {
     }
 }
 
-/// Sets what EPC069-12 and the QR-bill say of the symbol: QR, level M, a highest version, byte mode. What contradicts it
-/// is a fault, and set aside, so that nothing else is found wrong because of it.
+/// Sets the options that EPC069-12 and the QR-bill require: QR, level M, at most version `most`, byte mode. Adds a
+/// fault for each option that contradicts them, and resets it, so that it causes no further faults.
 fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>, most: u8) {
     let mut refuse = |name, detail: &'static str, allowed: &'static str| {
         faults.push(Fault::new(name, Code::NotAllowed, detail).allowed([allowed]));
     };
     if options.level.is_some_and(|level| level != LevelName::M) {
-        refuse("level", "a payment has level M", "M");
+        refuse("level", "a payment must have level M", "M");
     }
     if options.boost.take() == Some(true) {
-        refuse("boost", "a payment has level M, also where there is room for more", "false");
+        refuse(
+            "boost",
+            "a payment must have level M, even if there is room for a higher one",
+            "false",
+        );
     }
     if options.kind.take().is_some_and(|kind| kind != options::Kind::Qr) {
-        refuse("kind", "a payment is a QR code", "qr");
+        refuse("kind", "a payment must be a QR code", "qr");
     }
     if options.mode.is_some_and(|mode| !matches!(mode, Mode::Auto | Mode::Byte)) {
-        refuse("mode", "a payment is in byte mode", "byte");
+        refuse("mode", "a payment must be in byte mode", "byte");
     }
     if options.gs1.take() == Some(true) {
-        refuse("gs1", "a payment is no GS1 element string", "false");
+        refuse("gs1", "a payment is not a GS1 element string", "false");
     }
     if options.part.take().is_some() {
-        let detail = "a payment is one symbol";
+        let detail = "a payment must be one symbol";
         faults.push(Fault::new("part", Code::Contradictory, detail));
     }
     for (name, version) in
         [("version_min", &mut options.version_min), ("version_max", &mut options.version_max)]
     {
         if version.is_some_and(|version| version > most) {
-            let detail = format!("such a payment has at most version {most}");
+            let detail = format!("such a payment may have at most version {most}");
             faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(most));
             *version = None;
         }
@@ -225,19 +229,18 @@ fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>, most: u8) {
     (options.level, options.mode) = (Some(LevelName::M), Some(Mode::Byte));
 }
 
-/// The amount of money that a field has, with two decimals.
+/// The amount of money in a field, with a point and two decimals. Adds a fault if it is malformed or out of range.
 fn amount(text: Option<&str>, faults: &mut Vec<Fault>) -> Option<String> {
     let cents = epc::cents(text?);
     if cents.is_none() {
-        let detail =
-            "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
+        let detail = "use 0.01 to 999999999.99, with at most two decimals and no separators between thousands";
         let fault = Fault::new("amount", Code::OutOfRange, detail);
         faults.push(fault.at_least(0.01).at_most(999_999_999.99));
     }
     cents.map(|cents| format!("{}.{:02}", cents / 100, cents % 100))
 }
 
-/// The parameters of a URI that are given, as they are.
+/// The query of a URI from those parameters that are given, whose values must be encoded already.
 fn query_of<const N: usize>(parameters: [(&str, Option<String>); N]) -> String {
     let given =
         parameters.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
@@ -256,14 +259,15 @@ fn escape(text: &str, special: &str) -> String {
     escaped
 }
 
-/// Percent-encodes all but RFC 3986's unreserved characters: a space is `%20`, as not every reader takes `+`.
+/// Percent-encodes all but RFC 3986's unreserved characters. A space becomes `%20`, because not every reader accepts
+/// `+`.
 pub(crate) fn percent(text: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     utf8_percent_encode(text, &RESERVED).to_string()
 }
 
-/// A fault unless the text is a telephone number: digits, spaces and `+-()./`, with at least one digit.
+/// Adds a fault unless the text is a telephone number: digits, spaces and `+-()./`, with at least one digit.
 fn check_phone(name: &str, phone: Option<&str>, faults: &mut Vec<Fault>) {
     let is_phone = |phone: &str| {
         phone.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c))
@@ -275,12 +279,12 @@ fn check_phone(name: &str, phone: Option<&str>, faults: &mut Vec<Fault>) {
     }
 }
 
-/// A telephone number without what only helps people to read it.
+/// A telephone number without the characters that only help people to read it.
 fn bare_phone(phone: &str) -> String {
     phone.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect()
 }
 
-/// A fault if a field that must fit into one line has a control character.
+/// Adds a fault if a field that must be one line has a control character.
 fn check_line(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
     if text.is_some_and(|text| text.contains(|c: char| c.is_control())) {
         let detail = "it has a line break or another control character";

@@ -1,4 +1,4 @@
-//! The Swiss QR-bill: SIX' Implementation Guidelines, version 2.3, which has structured addresses alone.
+//! The Swiss QR-bill by the Implementation Guidelines of SIX, version 2.3, which allows only structured addresses.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -10,16 +10,17 @@ use crate::v1::fault::{Code, Fault};
 /// The most characters of the message and the bill's information together (section 4.2.2).
 const MAX_INFORMATION: usize = 140;
 
-/// A payment part's QR code. The cross is in its middle; print it 46 mm wide, with 5 mm of white around it.
+/// The QR code of a payment part, with the Swiss cross in the middle. Print it 46 mm wide, with 5 mm of white around
+/// it.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Swiss {
-    /// Account that is paid into, of Switzerland or Liechtenstein; spaces do not count. A QR-IBAN needs a reference.
+    /// Account of the payee, in Switzerland or Liechtenstein; spaces are ignored. A QR-IBAN needs a reference.
     #[schema(min_length = 21, max_length = 30, example = "CH44 3199 9123 0008 8901 2")]
     iban: String,
-    /// Name of who is paid.
+    /// Name of the payee.
     #[schema(min_length = 1, max_length = 70)]
     creditor_name: String,
-    /// Street of who is paid.
+    /// Street of the payee.
     #[schema(min_length = 1, max_length = 70)]
     creditor_street: Option<String>,
     /// House number.
@@ -45,10 +46,10 @@ pub(super) struct Swiss {
     /// Currency of the amount.
     #[schema(inline, default = "CHF")]
     currency: Option<Currency>,
-    /// Name of who pays. With it, the postal code and the town are required.
+    /// Name of the payer. With any field of the payer, name, postal code and town are required.
     #[schema(min_length = 1, max_length = 70)]
     debtor_name: Option<String>,
-    /// Street of who pays.
+    /// Street of the payer.
     #[schema(min_length = 1, max_length = 70)]
     debtor_street: Option<String>,
     /// House number.
@@ -63,8 +64,8 @@ pub(super) struct Swiss {
     /// Country: two letters.
     #[schema(min_length = 2, max_length = 2, default = "CH", pattern = "^[A-Za-z]{2}$")]
     debtor_country: Option<String>,
-    /// Reference with check digits, in groups or not: the 27 digits of a QR reference with a QR-IBAN, one of ISO 11649,
-    /// RF..., with another IBAN.
+    /// Reference with check digits; spaces are ignored. With a QR-IBAN it is a QR reference of 27 digits, with another
+    /// IBAN one of ISO 11649, which begins with RF.
     #[schema(min_length = 5, max_length = 40)]
     reference: Option<String>,
     /// Message to the payer; with `bill_information` at most 140 characters.
@@ -73,10 +74,10 @@ pub(super) struct Swiss {
     /// Coded information for the payer's program, such as `//S1/10/10201409`.
     #[schema(min_length = 1, max_length = 140)]
     bill_information: Option<String>,
-    /// Another procedure, such as eBill.
+    /// Parameters of an alternative procedure, such as eBill.
     #[schema(min_length = 1, max_length = 100)]
     procedure_1: Option<String>,
-    /// A second one.
+    /// Parameters of a second alternative procedure.
     #[schema(min_length = 1, max_length = 100)]
     procedure_2: Option<String>,
 }
@@ -95,7 +96,8 @@ impl Payload for Swiss {
             || iban.len() != 21
             || !(iban.starts_with("CH") || iban.starts_with("LI"))
         {
-            let detail = "it is no IBAN of Switzerland or Liechtenstein: its length, characters or check digits are wrong";
+            let detail =
+                "it is not an IBAN of Switzerland or Liechtenstein, or its check digits are wrong";
             faults.push(Fault::new("iban", Code::Malformed, detail));
         }
         let amount = amount(self.amount.as_deref(), faults);
@@ -104,14 +106,14 @@ impl Payload for Swiss {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let mut lines = vec!["SPC".to_owned(), "0200".to_owned(), "1".to_owned(), iban];
         lines.extend(address(self.creditor()));
-        // The ultimate creditor is for later.
+        // The guidelines reserve the ultimate creditor for future use.
         lines.extend(address([const { None }; 6]));
         let currency = self.currency.unwrap_or(Currency::Chf);
         lines.extend([amount.unwrap_or_default(), format!("{currency:?}").to_uppercase()]);
         lines.extend(address(self.debtor()));
         lines.extend([kind.to_owned(), reference, text(&self.message), "EPD".to_owned()]);
         lines.extend([&self.bill_information, &self.procedure_1, &self.procedure_2].map(text));
-        // Nothing follows the last element that is given.
+        // The guidelines leave out empty elements at the end.
         lines.join("\n").trim_end_matches('\n').to_owned()
     }
 }
@@ -142,7 +144,7 @@ impl Swiss {
 
     /// The kind of reference, and the reference (section 4.2.2).
     fn reference(&self, iban: &str, faults: &mut Vec<Fault>) -> (&'static str, String) {
-        // The institution's number of a QR-IBAN.
+        // The number of the institution tells a QR-IBAN.
         let institution = iban.get(4..9).and_then(|digits| digits.parse::<u32>().ok());
         let is_qr_iban = institution.is_some_and(|number| (30_000..32_000).contains(&number));
         let mut refuse = |code, detail: &str| faults.push(Fault::new("reference", code, detail));
@@ -150,21 +152,21 @@ impl Swiss {
             self.reference.as_ref().map(|it| it.split_whitespace().collect());
         match (is_qr_iban, bare) {
             (true, None) => {
-                refuse(Code::Missing, "a payment to a QR-IBAN has a QR reference of 27 digits")
+                refuse(Code::Missing, "a payment to a QR-IBAN needs a QR reference of 27 digits")
             }
             (true, Some(bare)) if is_qr_reference(&bare) => return ("QRR", bare),
             (true, Some(_)) => {
                 refuse(
                     Code::Malformed,
-                    "a QR reference has 27 digits, and the last one must check the others",
+                    "a QR reference has 27 digits, the last of which is a check digit",
                 );
             }
             (false, None) => return ("NON", String::new()),
             (false, Some(bare)) => match reference(&bare).filter(|it| it.starts_with("RF")) {
                 Some(right) if has_check_digits(right.as_bytes()) => return ("SCOR", right),
                 _ => {
-                    let detail = "with this IBAN, a reference is one of ISO 11649: RF, two check digits, up to 21 more; a QR \
-                        reference needs a QR-IBAN";
+                    let detail = "with this IBAN, use a reference of ISO 11649: RF, two check digits, up to 21 more \
+                        characters; a QR reference needs a QR-IBAN";
                     refuse(Code::Malformed, detail);
                 }
             },
@@ -178,7 +180,7 @@ impl Swiss {
         let names = ["debtor_name", "", "", "debtor_postcode", "debtor_town"];
         for (name, field) in names.into_iter().zip(&debtor).filter(|(name, _)| !name.is_empty()) {
             if is_given && field.is_none() {
-                let detail = "an address has a name, a postal code and a town";
+                let detail = "an address needs a name, a postal code and a town";
                 faults.push(Fault::new(name, Code::Missing, detail));
             }
         }
@@ -207,7 +209,7 @@ impl Swiss {
     }
 }
 
-/// The fields of an address, after `creditor_` or `debtor_`.
+/// The names of an address' fields, without `creditor_` or `debtor_`.
 const ADDRESS: [&str; 6] = ["name", "street", "house_number", "postcode", "town", "country"];
 
 fn check_text(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
@@ -234,7 +236,7 @@ fn address(fields: [Option<String>; 6]) -> [String; 7] {
     [kind, line(name), line(street), line(house), line(postcode), line(town), country]
 }
 
-/// 27 digits, the last of which is modulo 10, recursive (annex B).
+/// Whether this is a QR reference: 27 digits, the last of which is a check digit, modulo 10 recursive (annex B).
 fn is_qr_reference(text: &str) -> bool {
     const TABLE: [u32; 10] = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5];
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(10)).collect();
@@ -243,7 +245,7 @@ fn is_qr_reference(text: &str) -> bool {
     (10 - carry) % 10 == digits[26]
 }
 
-/// The characters of version 2.3: Basic Latin, Latin-1, Latin Extended-A, the Romanian letters and the euro.
+/// Whether version 2.3 allows the character: Basic Latin, Latin-1, Latin Extended-A, the Romanian letters and the euro.
 fn is_allowed(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{17f}' | '\u{218}'..='\u{21b}' | '€')
 }

@@ -1,4 +1,4 @@
-//! What each kind makes of its fields, and which it refuses.
+//! Tests the text that each kind makes from its fields, and the fields that it refuses.
 
 use super::contact::{Mecard, Vcard};
 use super::epc::Epc;
@@ -23,7 +23,7 @@ fn composed<T: Payload>(fields: &str) -> String {
     text
 }
 
-/// The parameters that are at fault.
+/// Returns the parameters of the faults.
 fn refused<T: Payload>(fields: &str) -> Vec<String> {
     compose::<T>(fields).1.into_iter().map(|fault| fault.parameter).collect()
 }
@@ -154,7 +154,7 @@ fn a_reference_of_iso_11649_has_right_check_digits() {
         let faults: Vec<_> = faults.into_iter().map(|fault| fault.parameter).collect();
         (text.rsplit('\n').next().unwrap().to_owned(), faults)
     };
-    // The standard's example, as it is printed; and national references, which it says nothing of.
+    // The standard's example as it is printed, and national references, which the standard does not cover.
     for (given, written) in [
         ("RF18 5390 0754 7034", "RF18539007547034"),
         ("rf18539007547034", "RF18539007547034"),
@@ -318,7 +318,7 @@ fn values_are_escaped_and_never_quoted() {
     assert_eq!(composed::<Wifi>(r#"{"ssid": "net"}"#), "WIFI:T:nopass;S:net;;");
     let hidden = r#"{"ssid": "ä", "password": "secret42!", "hidden": true}"#;
     assert_eq!(composed::<Wifi>(hidden), "WIFI:T:WPA;S:ä;P:secret42!;H:true;;");
-    // What looks like hexadecimal: names, passphrases and keys.
+    // Names, passphrases and keys that look like hexadecimal.
     let psk = "0123456789abcdefABCDEF0123456789".repeat(2);
     for ssid in ["2024", "Cafe", "ABCD", "deadbeef", "00"] {
         let fields = format!(r#"{{"ssid": "{ssid}"}}"#);
@@ -387,7 +387,7 @@ fn a_payment_by_upi_is_a_uri() {
     assert_eq!(refused::<Upi>(wrong), ["payee", "amount", "merchant_code"]);
 }
 
-/// The standard's example of a bill with all that it may have (annex A).
+/// The standard's example of a bill with every field (annex A).
 const BILL: &str = r#"{"iban": "CH44 3199 9123 0008 8901 2", "creditor_name": "Robert Schneider AG",
     "creditor_street": "Rue du Lac", "creditor_house_number": "1268", "creditor_postcode": "2501",
     "creditor_town": "Biel", "amount": "1949,75", "debtor_name": "Pia-Maria Rutschmann-Schnyder",

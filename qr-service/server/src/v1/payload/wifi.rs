@@ -1,4 +1,4 @@
-//! Wi-Fi networks, in the notation of Android's and iOS' cameras (and WPA3's annex on QR codes).
+//! Wi-Fi networks, in the notation that the cameras of Android and iOS read (also in WPA3's annex on QR codes).
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -12,35 +12,36 @@ pub(super) struct Wifi {
     /// The network's name: 1 to 32 bytes of UTF-8.
     #[schema(min_length = 1, max_length = 32)]
     ssid: String,
-    /// The passphrase: 8 to 63 characters of ASCII, or 64 hexadecimal digits. WEP: 5, 13, 10 or 26.
+    /// The passphrase: 8 to 63 characters of ASCII, or 64 hexadecimal digits; for WEP 5 or 13 characters, or 10 or 26
+    /// hexadecimal digits.
     #[schema(min_length = 1, max_length = 64)]
     password: Option<String>,
-    /// How the network is protected. The default is `WPA`, without a password `nopass`.
+    /// Protection of the network. The default is `WPA` with a password, and `nopass` without one.
     #[schema(inline)]
     security: Option<Security>,
-    /// The network does not send its name.
+    /// Whether the network hides its name.
     #[schema(default = false)]
     hidden: Option<bool>,
-    /// How a network of a company asks who joins, with `WPA2-EAP`.
+    /// EAP method of an enterprise network, with `WPA2-EAP`.
     #[schema(inline, default = "PEAP")]
     eap_method: Option<EapMethod>,
     /// The account, with `WPA2-EAP`.
     #[schema(min_length = 1, max_length = 253)]
     identity: Option<String>,
-    /// What is sent instead of it in the open, with `WPA2-EAP`.
+    /// Identity that is sent unencrypted instead of `identity`, with `WPA2-EAP`.
     #[schema(min_length = 1, max_length = 253)]
     anonymous_identity: Option<String>,
-    /// How the password is checked within the tunnel of PEAP or TTLS. The default of PEAP is `MSCHAPV2`.
+    /// Authentication within the tunnel of PEAP or TTLS. The default for PEAP is `MSCHAPV2`.
     #[schema(inline)]
     phase2: Option<Phase2>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
 enum Security {
-    /// WPA2 and WPA3 alike.
+    /// WPA2 and WPA3.
     #[serde(rename = "WPA")]
     Wpa,
-    /// WPA2 and WPA3 Enterprise, with an account for each person.
+    /// WPA2 and WPA3 Enterprise, with one account per person.
     #[serde(rename = "WPA2-EAP")]
     Enterprise,
     #[serde(rename = "WEP")]
@@ -82,7 +83,7 @@ impl Payload for Wifi {
             Security::Wep => "WIFI:T:WEP;".to_owned(),
             Security::NoPass => "WIFI:T:nopass;".to_owned(),
         };
-        // Never in quotes, also where a reader could take it for hexadecimal: iPhones take quotes for part of it.
+        // Never in quotes, even if a reader could take the value for hexadecimal: iPhones read quotes as part of it.
         let value = |text: &str| escape(text, SPECIAL);
         text.push_str(&format!("S:{};", value(&self.ssid)));
         if let Some(password) = &self.password {
@@ -99,11 +100,12 @@ impl Payload for Wifi {
     }
 }
 
-/// What a reader would take for the end of a value.
+/// Characters that have a meaning in the notation and must be escaped in values.
 const SPECIAL: &str = "\\;,\":";
 
 impl Wifi {
-    /// The fields of a network of a company, by the names that Android's camera has for them.
+    /// The fields of an enterprise network, with the names that Android's camera reads. Adds a fault for each field
+    /// that the network cannot have.
     fn enterprise(
         &self,
         security: Security,
@@ -117,7 +119,7 @@ impl Wifi {
         ];
         if security != Security::Enterprise {
             for (name, _) in fields.into_iter().filter(|(_, is_given)| *is_given) {
-                let fault = Fault::new(name, Code::Contradictory, "only WPA2-EAP has it");
+                let fault = Fault::new(name, Code::Contradictory, "only WPA2-EAP uses it");
                 faults.push(fault.suggest("use security WPA2-EAP"));
             }
             return Vec::new();
@@ -126,7 +128,7 @@ impl Wifi {
         let default = (method == EapMethod::Peap).then_some(Phase2::Mschapv2);
         let has_tunnel = matches!(method, EapMethod::Peap | EapMethod::Ttls);
         if self.phase2.is_some() && !has_tunnel {
-            faults.push(Fault::new("phase2", Code::Contradictory, "only PEAP and TTLS have it"));
+            faults.push(Fault::new("phase2", Code::Contradictory, "only PEAP and TTLS use it"));
         }
         check_line("identity", self.identity.as_deref(), faults);
         check_line("anonymous_identity", self.anonymous_identity.as_deref(), faults);
@@ -138,7 +140,7 @@ impl Wifi {
     }
 }
 
-/// Whether the password is the key itself in hexadecimal: a PSK or a WEP key.
+/// Whether the password is the key itself in hexadecimal, a PSK or a WEP key.
 fn is_key(security: Security, password: &str) -> bool {
     let is_long_enough = match security {
         Security::Wpa => password.len() == 64,
@@ -153,10 +155,12 @@ fn check_password(security: Security, password: Option<&str>) -> Option<Fault> {
     let is_ascii = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     match (security, password) {
         (Security::NoPass, None) => None,
-        // A certificate, or the phone asks for it; any text is one.
+        // Any text may be a password. Without one, there is a certificate, or the phone asks for it.
         (Security::Enterprise, _) => None,
-        (Security::NoPass, Some(_)) => fault(Code::Contradictory, "an open network has none"),
-        (_, None) => fault(Code::Missing, "only an open network has none"),
+        (Security::NoPass, Some(_)) => {
+            fault(Code::Contradictory, "an open network has no password")
+        }
+        (_, None) => fault(Code::Missing, "a network that is not open needs a password"),
         (_, Some(text)) if is_key(security, text) => None,
         (Security::Wpa, Some(text)) if (8..=63).contains(&text.len()) && is_ascii(text) => None,
         (Security::Wpa, Some(_)) => {

@@ -3,7 +3,7 @@ use super::*;
 #[tokio::test]
 async fn beyond_the_queue_jobs_are_refused_and_a_panic_ends_only_its_own() {
     let pool = Pool::new(1, 1).unwrap();
-    // A panic without a hook's backtrace, which takes the slow worker seconds on a busy machine.
+    // Panics without the hook, whose backtrace takes seconds on a busy machine.
     let panics = || std::panic::resume_unwind(Box::new("on purpose"));
     assert_eq!(pool.run(panics).await, Err::<(), _>(Refusal::Internal));
     let (begun, has_begun) = std::sync::mpsc::channel();

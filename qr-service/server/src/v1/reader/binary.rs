@@ -1,27 +1,28 @@
-//! Black and white from grey, by thresholds that follow the light across the picture.
+//! Turns grey into black and white, by thresholds that follow the light across the picture.
 //!
-//! rxing's own local binarizer takes a block's mean for its threshold, which is off where a block is mostly of one
-//! colour: in blurred and faint symbols. The middle between a block's darkest and lightest pixel is what zxing-cpp uses.
+//! rxing's own local binarizer uses the mean of a block as its threshold, which is wrong if most of a block has one
+//! colour, as in blurred and faint symbols. This one uses the middle between a block's darkest and lightest pixel, as
+//! zxing-cpp does.
 
 use rxing::common::{BitArray, BitMatrix, GlobalHistogramBinarizer, HybridBinarizer};
 use rxing::{Binarizer, Luma8Source};
 
 use super::GreyImage;
 
-/// Pixels a side of the blocks that have a threshold each.
+/// Pixels a side of the blocks, each of which has its own threshold.
 const BLOCK: usize = 8;
-/// A threshold is the mean of those so many blocks around.
+/// A threshold is averaged with those of the blocks up to this far away.
 const REACH: usize = 2;
-/// A block whose greys differ less is of one colour, and has no threshold of its own.
+/// A block whose greys differ by less counts as one colour, and has no threshold of its own.
 const MIN_CONTRAST: u8 = 24;
 
-/// What is dark by rxing's own thresholds: which shapes every decoder reads was tried with them.
+/// The dark pixels by rxing's own thresholds. The shapes of modules were tested against these.
 pub(super) fn by_means(picture: &GreyImage) -> Option<BitMatrix> {
     let source = Luma8Source::new_with_slice(&picture.grey, picture.width, picture.height);
     HybridBinarizer::new(source.ok()?).get_black_matrix().ok().cloned()
 }
 
-/// What is dark. `None` if the picture is too small, or of one colour.
+/// The dark pixels. `None` if the picture is too small or has only one colour.
 pub(super) fn binarized(picture: &GreyImage) -> Option<BitMatrix> {
     let (width, height) = (picture.width as usize, picture.height as usize);
     let columns = width.div_ceil(BLOCK);
@@ -50,18 +51,18 @@ pub(super) fn binarized(picture: &GreyImage) -> Option<BitMatrix> {
     Some(bits)
 }
 
-/// Which of eight pixels are as dark as the threshold or darker, the first in the lowest bit: all in one go, as lanes
-/// of a word.
+/// Which of eight pixels are as dark as the threshold or darker, the first in the lowest bit. Compares all at once, as
+/// lanes of a word.
 fn dark_of(pixels: [u8; BLOCK], threshold: u8) -> u8 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let (pixels, limit) = (u64::from_le_bytes(pixels), u64::from_le_bytes([threshold; BLOCK]));
-    // The lower seven bits of each lane compared, then the highest.
+    // Compares the lower seven bits of each lane, then the highest bit.
     let lower = (limit | HIGH) - (pixels & !HIGH);
     let dark = (limit & !pixels | !(limit ^ pixels) & lower) & HIGH;
     ((dark >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
-/// The middle between the darkest and the lightest pixel of each block, 0 where they hardly differ.
+/// The middle between the darkest and the lightest pixel of each block, or 0 if they hardly differ.
 fn block_thresholds(picture: &GreyImage) -> Vec<u8> {
     let width = picture.width as usize;
     let (mut least, mut most) = (vec![255; width], vec![0; width]);
@@ -82,7 +83,8 @@ fn block_thresholds(picture: &GreyImage) -> Vec<u8> {
     thresholds
 }
 
-/// The mean of the thresholds around each block, itself counted thrice; where there are none, the nearest before it.
+/// The mean of the thresholds around each block, with its own counted three times. If there are none around it, the
+/// result for the block before.
 fn smoothed(thresholds: &[u8], columns: usize) -> Vec<u8> {
     let rows = thresholds.len() / columns;
     let around = |at: usize, count: usize| {

@@ -1,7 +1,7 @@
-//! The fourth corner of a symbol, which has no finder pattern there.
+//! Guesses of a symbol's fourth corner, which has no finder pattern.
 //!
-//! rxing takes it from the alignment pattern, or else from one of these two guesses. Where that was the wrong one, the
-//! other reads small symbols.
+//! rxing finds it by the alignment pattern, or else by one of these two guesses. If rxing's guess was wrong, the other
+//! one still reads small symbols.
 
 use rxing::common::cpp_essentials::{ConcentricPattern, DMRegressionLine, RegressionLineTrait};
 use rxing::common::{
@@ -11,10 +11,10 @@ use rxing::qrcode::cpp_port::detector::{EstimateModuleSize, FinderPatternSet, Mo
 use rxing::qrcode::detector::QRCodeDetectorResult;
 use rxing::{Exceptions, Point, point_i};
 
-/// From version 7 on, there are many alignment patterns, and rxing samples between them.
+/// Larger symbols, from version 7 on, have many alignment patterns, and rxing samples between these.
 const MAX_DIMENSION: i32 = 41;
 
-/// Every set of three, as rxing orients them.
+/// Every set of three finder patterns, in rxing's orientation.
 pub(super) fn all_sets(patterns: &[ConcentricPattern]) -> Vec<FinderPatternSet> {
     let mut sets = Vec::new();
     for &tl in patterns {
@@ -27,7 +27,7 @@ pub(super) fn all_sets(patterns: &[ConcentricPattern]) -> Vec<FinderPatternSet> 
     sets
 }
 
-/// Where the inner edges of the finder patterns meet.
+/// Reads the modules with the fourth corner where the inner edges of the finder patterns meet.
 pub(super) fn by_lines(bits: &BitMatrix, set: &FinderPatternSet) -> Result<QRCodeDetectorResult> {
     let meet = |edge: i32| {
         let below = TraceLine(bits, set.bl.p, set.tl.p, edge);
@@ -39,12 +39,12 @@ pub(super) fn by_lines(bits: &BitMatrix, set: &FinderPatternSet) -> Result<QRCod
     sample(bits, set, (meet(2)? + meet(3)?) / 2.0, point_i(3, 3))
 }
 
-/// Opposite to the first corner, as if the symbol lay flat.
+/// Reads the modules with the fourth corner opposite to the first one, as if the symbol were seen straight on.
 pub(super) fn by_sides(bits: &BitMatrix, set: &FinderPatternSet) -> Result<QRCodeDetectorResult> {
     sample(bits, set, set.tr.p - set.tl.p + set.bl.p, point_i(0, 0))
 }
 
-/// Reads the modules, where the fourth point lies so many modules inside of where a finder pattern would be.
+/// Reads the modules. The fourth point lies `inside` modules further inwards than the centre of a finder pattern would.
 fn sample(
     bits: &BitMatrix,
     set: &FinderPatternSet,
@@ -68,7 +68,8 @@ fn sample(
     Ok(QRCodeDetectorResult::new(modules, points.to_vec()))
 }
 
-/// The modules of a side between two finder patterns, and how far what was measured is from such a number.
+/// The number of modules on the side between two finder patterns, after the distance of the measurement from it, in
+/// versions.
 fn dimension_of(
     bits: &BitMatrix,
     from: ConcentricPattern,

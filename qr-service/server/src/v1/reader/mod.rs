@@ -1,8 +1,7 @@
 //! Finds and decodes symbols in a picture, with rxing.
 //!
-//! rxing's reader does not tell the version, so its steps are called here one by one. What a camera makes of a symbol is
-//! prepared for them: a picture is read at several sizes, because blur and noise are gone in smaller ones, and each of
-//! them also with dark and light exchanged.
+//! rxing's reader does not return the version, so its steps are called here one by one. A photo is read at several
+//! sizes, because blur and noise vanish in smaller ones, and each size also with dark and light exchanged.
 
 mod binary;
 mod fourth;
@@ -26,20 +25,20 @@ use rxing::{Point, point};
 use self::binary::binarized;
 use crate::v1::options::Kind;
 
-/// The most finder patterns that are tried at one size, and the most sets of three. A picture of noise has thousands.
+/// The most finder patterns that are tried at one size, and the most sets of three. Noise has thousands of them.
 const MAX_PATTERNS: usize = 2048;
 const MAX_SETS: usize = 8192;
 /// The most sets that are tried again with other guesses of the fourth corner.
 const MAX_SETS_AGAIN: usize = 256;
 
-/// Up to so many finder patterns, every three of them are tried: rxing leaves out those of symbols that are seen from the
-/// side.
+/// Up to this many finder patterns, every set of three is tried, because rxing leaves out sets of symbols that are seen
+/// from the side.
 const MAX_ALL_SETS: usize = 5;
 
-/// Longest time for one picture. Hostile ones are full of finder patterns. A debug build is many times as slow.
+/// Longest time for one picture, because hostile ones are full of finder patterns. A debug build is many times slower.
 const MAX_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 2 });
 
-/// Smaller pictures are not read at half their size as well.
+/// Pictures smaller than this are not halved again.
 const MIN_HALVED_PX: u32 = 200;
 
 /// Pixels in grey, row by row.
@@ -57,38 +56,38 @@ pub(crate) struct Found {
     pub(crate) version: String,
     /// L, M, Q or H; empty for Micro QR M1.
     pub(crate) level: String,
-    /// As ISO/IEC 15424 writes it: `]Q1`, `]Q3` for GS1.
+    /// The symbology identifier of ISO/IEC 15424, such as `]Q1`, or `]Q3` for GS1.
     pub(crate) symbology: String,
     /// The message's bytes.
     pub(crate) bytes: Vec<u8>,
-    /// The message by its ECI, or else as it most likely was meant.
+    /// The message, decoded by its ECI, or else by the most likely encoding.
     pub(crate) text: String,
-    /// The encoding that was guessed, where nothing in the symbol tells it.
+    /// The encoding that was guessed, if the symbol does not declare it.
     pub(crate) guess: Option<&'static str>,
-    /// Index and count of structured append, from 0.
+    /// Index, from 0, and count in structured append.
     pub(crate) part: Option<(i32, i32)>,
     /// The XOR of the whole message's bytes, with structured append.
     pub(crate) parity: Option<u8>,
-    /// The corners in pixels: top left, top right, bottom right, bottom left, as the symbol is turned.
+    /// The corners in pixels: the symbol's own top left, top right, bottom right and bottom left, however it is turned.
     pub(crate) corners: [(f64, f64); 4],
 }
 
-/// What was read of a picture.
+/// The symbols read from a picture.
 #[derive(Default)]
 pub(crate) struct Reading {
     pub(crate) found: Vec<Found>,
-    /// Whether there may be more: too much looks like a symbol.
+    /// Whether the picture may have more symbols, because a limit or the time ran out.
     pub(crate) is_truncated: bool,
 }
 
-/// Reads up to `most` symbols of the kinds, dark on light, as a reader without any patience would.
+/// Reads up to `most` symbols of these kinds, dark on light, in a single pass like a simple reader.
 pub(crate) fn read(picture: &GreyImage, kinds: &[Kind], most: usize) -> Vec<Found> {
     let mut search = Search::new(kinds, most);
     search.pass(binary::by_means(picture).as_ref());
     search.reading.found
 }
 
-/// Reads up to `most` symbols of the kinds in what a camera or a scanner made.
+/// Reads up to `most` symbols of these kinds from a picture of a camera or a scanner.
 pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Reading {
     let mut search = Search::new(kinds, most);
     let mut smaller: Option<GreyImage> = None;
@@ -105,7 +104,7 @@ pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Re
         search.scale *= 2.0;
     }
     if search.reading.found.is_empty() {
-        // Some small symbols with round shapes are read by these thresholds alone.
+        // Some small symbols with round shapes can only be read by these thresholds.
         search.scale = 1.0;
         search.pass(binary::by_means(picture).as_ref());
     }
@@ -134,7 +133,7 @@ struct Search<'a> {
     kinds: &'a [Kind],
     most: usize,
     begun: Instant,
-    /// How many of the picture's pixels one of this pass is wide.
+    /// Width of a pixel of this pass, in pixels of the picture.
     scale: f64,
     reading: Reading,
 }
@@ -144,7 +143,7 @@ impl<'a> Search<'a> {
         Search { kinds, most, begun: Instant::now(), scale: 1.0, reading: Reading::default() }
     }
 
-    /// Reads what is dark on light. rxing may panic on what it does not expect; what was found before it is kept.
+    /// Reads symbols dark on light. rxing may panic on unexpected input; symbols found before the panic are kept.
     fn pass(&mut self, bits: Option<&BitMatrix>) {
         let Some(bits) = bits else { return };
         if catch_unwind(AssertUnwindSafe(|| self.try_all(bits))).is_err() {
@@ -154,7 +153,7 @@ impl<'a> Search<'a> {
 
     fn try_all(&mut self, bits: &BitMatrix) {
         let mut patterns = FindFinderPatterns(bits, true, 0);
-        // Another size showed them already.
+        // Leave out patterns of symbols that another size has shown already.
         patterns.retain(|pattern| {
             let at = corner(pattern.p, self.scale);
             !self.reading.found.iter().any(|found| is_inside(at, &found.corners))
@@ -163,7 +162,7 @@ impl<'a> Search<'a> {
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.size));
         self.reading.is_truncated |= patterns.len() > MAX_PATTERNS;
         patterns.truncate(MAX_PATTERNS);
-        // Of symbols that were read.
+        // Patterns of symbols that were read in this pass.
         let mut used: Vec<ConcentricPattern> = Vec::new();
         if self.kinds.contains(&Kind::Qr) {
             let mut sets = GenerateFinderPatternSets(&mut patterns);
@@ -197,7 +196,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Decodes what these finder patterns may belong to, unless they belong to another symbol.
+    /// Tries to decode the symbol of these finder patterns, unless one of them belongs to a symbol that was read.
     fn try_once<D: DetectorRXingResult>(
         &mut self,
         kind: Kind,
@@ -222,7 +221,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a point lies inside of these corners.
+/// Whether a point lies within these corners.
 fn is_inside(point: (f64, f64), corners: &[(f64, f64); 4]) -> bool {
     let sides = corners.iter().zip(corners.iter().cycle().skip(1));
     let mut turns = sides.map(|(from, to)| {
@@ -232,7 +231,7 @@ fn is_inside(point: (f64, f64), corners: &[(f64, f64); 4]) -> bool {
     turns.all(|turn| Some(turn) == first)
 }
 
-/// A point of rxing's in pixels of the picture.
+/// Converts a point of rxing to pixels of the picture.
 fn corner(point: Point, scale: f64) -> (f64, f64) {
     (f64::from(point.x) * scale, f64::from(point.y) * scale)
 }
@@ -246,7 +245,7 @@ fn found(
     let append = decoded.structuredAppend();
     let part = (append.count > 1 || append.index > 0).then_some((append.index, append.count));
     let (text, guess) = text::of(decoded);
-    // rxing's order is by rows. A symbol that is seen from behind is decoded with rows and columns exchanged.
+    // rxing lists the corners by rows. A symbol that is seen from behind is decoded with rows and columns exchanged.
     let order = if decoded.isMirrored() { [0, 2, 3, 1] } else { [0, 1, 3, 2] };
     let (bits, points) = (sampled.getBits(), sampled.getPoints());
     Found {

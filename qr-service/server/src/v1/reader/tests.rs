@@ -26,7 +26,7 @@ fn texts(reading: &Reading) -> Vec<&str> {
 #[test]
 fn light_on_dark_is_read_in_every_kind_but_not_as_what_everyone_can_read() {
     for kind in KINDS {
-        // On black, and on red.
+        // Symbols on black, and on red.
         for (dark, light) in [(255.0, 0.0), (255.0, 76.0), (200.0, 40.0)] {
             let camera = Camera { dark, light, around: Some(light), ..Camera::default() };
             let picture = shot(&camera, &["hello"], kind);

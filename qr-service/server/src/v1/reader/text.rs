@@ -1,11 +1,12 @@
-//! The text of a symbol whose bytes need not be in UTF-8.
+//! Decodes the text of a symbol whose bytes may not be UTF-8.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{EUC_KR, Encoding, GBK, ISO_8859_4, SHIFT_JIS, WINDOWS_1252};
 use rxing::common::cpp_essentials::DecoderResult;
 use rxing::common::{CharacterSet, ECIStringBuilder};
 
-/// The text, and the name of its encoding if that is a guess: nothing in the symbol tells it, and it is not UTF-8.
+/// The text, and the name of its encoding if that was guessed, because the symbol does not declare it and it is not
+/// UTF-8.
 pub(super) fn of(decoded: &DecoderResult<bool>) -> (String, Option<&'static str>) {
     let (bytes, text) = (decoded.content().bytes(), decoded.text());
     if decoded.content().has_eci || bytes.is_ascii() {
@@ -24,7 +25,8 @@ pub(super) fn of(decoded: &DecoderResult<bool>) -> (String, Option<&'static str>
     }
 }
 
-/// Whether rxing has read Kanji mode, which says what its bytes are. Its content does not tell the modes.
+/// Whether rxing has read Kanji mode, which determines the encoding. rxing's result does not list the modes, so they
+/// are inferred.
 fn knows_modes(content: &ECIStringBuilder, text: &str) -> bool {
     let mut of_bytes = ECIStringBuilder::default();
     of_bytes.symbology = content.symbology;
@@ -33,7 +35,7 @@ fn knows_modes(content: &ECIStringBuilder, text: &str) -> bool {
     if of_bytes == *content {
         return false;
     }
-    // Kanji mode has no katakana of half width. Beside other modes, some of the text stands in UTF-8.
+    // Kanji mode has no half-width katakana. If other modes are mixed in, part of the text is in UTF-8.
     let has_half_width = text.chars().any(|char| ('\u{ff61}'..='\u{ff9f}').contains(&char));
     let is_there = |char: char| {
         let utf8 = char.to_string();
@@ -43,8 +45,8 @@ fn knows_modes(content: &ECIStringBuilder, text: &str) -> bool {
         || text.chars().any(|char| !char.is_ascii() && is_there(char))
 }
 
-/// The encoding that bytes most likely have, as a browser guesses it of a page. Pages are longer than symbols, so what
-/// a browser takes for something rare in a few bytes is what symbols have instead.
+/// The encoding that bytes most likely have, guessed as browsers do for pages. Symbols are shorter than pages, so rare
+/// encodings that a browser would guess from a few bytes are replaced by those that are frequent in symbols.
 pub(super) fn guess(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
@@ -61,8 +63,8 @@ pub(super) fn guess(bytes: &[u8]) -> &'static Encoding {
     }
 }
 
-/// Whether all that is not ASCII is two or more of the frequent characters of Shift JIS beside each other, whose first
-/// bytes are quotes and rare letters in other encodings.
+/// Whether all bytes beyond ASCII are runs of two or more frequent characters of Shift JIS. The first bytes of these
+/// characters are quotation marks and rare letters in other encodings.
 fn has_only_pairs_of_kanji(bytes: &[u8]) -> bool {
     let (mut rest, mut run) = (bytes, 0);
     loop {

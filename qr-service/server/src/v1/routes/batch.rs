@@ -1,6 +1,6 @@
-//! `/v1/batch`: many items in, a ZIP archive of their pictures out.
+//! `/v1/batch`: takes many items and answers with a ZIP archive of their pictures.
 //!
-//! It has all pictures or none, and is made as the client reads: see `many.rs`.
+//! The archive has all pictures or is refused, and is made while the client reads it; see `many.rs`.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ struct Item {
     plan: Arc<Plan>,
 }
 
-/// Answers with an archive of the items' pictures and `manifest.json`, which lists them. A query has what
-/// all items have in common; an item's own options come first. `filename` is the name in the archive.
+/// Answers with an archive of the items' pictures and of `manifest.json`, which lists them. The query has options
+/// for all items; an item's own options override them. `filename` is the name in the archive.
 #[utoipa::path(
     post, path = "/v1/batch", operation_id = "batch", tag = "batch",
     request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
@@ -59,7 +59,10 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the items and finds what is wrong with them by themselves.
+/// Reads the items and makes their plans.
+///
+/// # Errors
+/// All faults of the query and of the items, or why the body cannot be read.
 async fn read_plans(api: &Api, parts: &Parts, body: Body) -> Result<Vec<Item>, Refusal> {
     let schemas = [&*api.options];
     let asked = read_asked(parts, body, &schemas, &schemas).await?;
@@ -101,7 +104,7 @@ fn read_item(
     }
 }
 
-/// Lets an item have its logo in common with the one before, if it is the same: a thousand copies would take
+/// Lets an item share its logo with the item before if both are the same, because a thousand copies would take
 /// 256 MB.
 fn share_logo(mut item: Item, before: Option<&Item>) -> Item {
     let logo_before = before.and_then(|item| item.plan.look.logo.as_ref());
@@ -129,7 +132,7 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
     sending.send(archive.finish()).await
 }
 
-/// What the manifest says of a file: what it encodes too, so that files can be told apart.
+/// The manifest's entry for a file. It includes the content, so that files can be told apart.
 fn describe(item: &Item, made: &Made) -> Value {
     let header = |name: &str| made.described.get(name).and_then(|value| value.to_str().ok());
     let mut described = json!({"file": item.name, "bytes": made.bytes.len(), "kind": header("x-qr-kind"),

@@ -1,4 +1,4 @@
-//! Bodies of requests, within bounds of size and time.
+//! Reads the bodies of requests, within limits of size and time.
 
 use std::time::Duration;
 
@@ -17,25 +17,25 @@ use crate::v1::parameters::{MAX_PARAMETERS, Schema, read_json, read_pairs, read_
 
 /// Longest time for a body to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest JSON body without a logo: data of the largest symbol in Base64, escaped, six times over.
+/// The longest JSON body without a logo: six times the data of the largest symbol in Base64, for escapes.
 const SHORT_BYTES: usize = 65_536;
-/// The longest body of options: a logo in Base64 beside these.
+/// The longest body of options, with a logo in Base64.
 pub(super) const MAX_OPTIONS_BYTES: usize = logo::MAX_BYTES / 3 * 4 + SHORT_BYTES;
-/// Places for long bodies that are being received, 3.5 MB in all, and the longest wait for one.
+/// The most long bodies that are received at once, which take 3.5 MB together, and the longest wait for a place.
 static LONG_BODIES: Semaphore = Semaphore::const_new(8);
 const MAX_WAIT: Duration = Duration::from_secs(5);
-/// Bytes of a form beside its file.
+/// The most bytes of a form in addition to its file.
 pub(super) const FORM_BYTES: usize = 16_384;
 const FORM: &str = "multipart/form-data";
 const JSON: &str = "application/json";
 const JSON_OR_FORM: &str =
     "application/json, application/x-www-form-urlencoded, multipart/form-data";
 
-/// Reads a body of one of the media types, which `allowed` lists with commas; tells which. `multipart/form-data` among
-/// them gives the first file of the form, whatever its field is called.
+/// Reads a body whose media type is in `allowed`, a list with commas. Returns its media type and content. For
+/// `multipart/form-data` the content is the first file of the form, whatever its field is called.
 ///
 /// # Errors
-/// If it is of another type, above `limit` bytes, slow, or cut off.
+/// If the body has another type or more than `limit` bytes, is slow, or is cut off.
 pub(super) async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -59,10 +59,10 @@ pub(super) async fn read_body(
     Ok((media, file.bytes))
 }
 
-/// Reads options from a JSON object or a form of either type, in which the file of a field `logo` is the logo.
+/// Reads options from a JSON object or a form of either type. In a form, a file in the field `logo` is the logo.
 ///
 /// # Errors
-/// If it is of another type, too long, slow, or cut off.
+/// If the body has another type, is too long, slow, or cut off, or if too many long bodies are being received.
 pub(super) async fn read_options(
     headers: &HeaderMap,
     body: Body,
@@ -73,13 +73,13 @@ pub(super) async fn read_options(
     let (content_type, media) = media_of(headers);
     if !media.eq_ignore_ascii_case(FORM) {
         let (media, body) = read_body(headers, body, JSON_OR_FORM, MAX_OPTIONS_BYTES).await?;
-        // curl says that JSON is a form unless it is told otherwise.
+        // curl declares JSON as a form unless it is told otherwise.
         if media == JSON || body.trim_ascii_start().starts_with(b"{") {
             return read_json(&body, schemas, faults).map_err(Refusal::Body);
         }
         let form = std::str::from_utf8(&body);
         let form = form.map_err(|_| Refusal::Body("the form is not UTF-8".to_owned()))?;
-        // A field of a page's form that was left empty is not given.
+        // Browsers send fields that were left empty; these count as not given.
         let is_filled =
             |pair: &&str| pair.split_once('=').is_none_or(|(_, value)| !value.is_empty());
         let filled: Vec<&str> = form.trim_end().split('&').filter(is_filled).collect();
@@ -93,13 +93,13 @@ pub(super) async fn read_options(
     if fields.len() > MAX_PARAMETERS {
         return Err(Refusal::Body(format!("the form has more than {MAX_PARAMETERS} fields")));
     }
-    // A field of a page's form that was left empty, or has no file chosen, is not given.
+    // Browsers send fields that were left empty or have no file chosen; these count as not given.
     let given = fields.into_iter().filter(|field| !field.bytes.is_empty());
     let pairs: Result<Vec<_>, Refusal> = given.map(pair_of).collect();
     Ok(read_pairs(pairs?, schemas, faults))
 }
 
-/// Name and value of a field; a file stands as a `data:` URI.
+/// Name and value of a field; a file becomes a `data:` URI.
 fn pair_of(field: Field) -> Result<(String, String), Refusal> {
     if field.is_file {
         return Ok((field.name, Logo::uri_of(&field.bytes)));
@@ -109,24 +109,24 @@ fn pair_of(field: Field) -> Result<(String, String), Refusal> {
     Ok((field.name, text?))
 }
 
-/// `Content-Type`, and of it the media type alone.
+/// The whole `Content-Type`, and its media type.
 fn media_of(headers: &HeaderMap) -> (&str, &str) {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default();
     let media = content_type.split(';').next().unwrap_or_default().trim();
-    // Which is no type, and still what many call it.
+    // `image/jpg` is not registered, but many clients send it.
     (content_type, if media.eq_ignore_ascii_case("image/jpg") { "image/jpeg" } else { media })
 }
 
-/// The length that a body says it has.
+/// The length that `Content-Length` announces, if there is one.
 pub(super) fn announced(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok())
 }
 
-/// Waits for one of the few places for bodies with a logo; short ones need none.
+/// Waits for one of the few places for long bodies. Short bodies need none.
 ///
 /// # Errors
-/// If all stay taken.
+/// [`Refusal::Busy`] if no place becomes free.
 pub(super) async fn place_for_long(
     headers: &HeaderMap,
 ) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
@@ -144,10 +144,11 @@ pub(super) struct Field {
     pub(super) bytes: Bytes,
 }
 
-/// The fields of a form in their order, each of up to `limit` bytes, and of up to `most` together with all headers.
+/// Reads the fields of a form in their order: each has up to `limit` bytes, the whole form with all headers up to
+/// `most`.
 ///
 /// # Errors
-/// If it is too long, or no form.
+/// If it is too long, damaged or cut off.
 pub(super) async fn read_form(
     content_type: &str,
     body: Body,

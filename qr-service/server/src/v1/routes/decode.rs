@@ -1,4 +1,4 @@
-//! `/v1/decode`: a picture in, the symbols on it out.
+//! `/v1/decode`: takes a picture and answers with the symbols on it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,38 +23,38 @@ use crate::v1::options::Kind;
 use crate::v1::reader::{self, Found, GreyImage};
 use crate::v1::upload::Upload;
 
-/// The longest picture, in bytes: what phones make.
+/// The longest picture, in bytes: enough for photos of phones.
 const MAX_BYTES: usize = 10 << 20;
-/// The most symbols that are read from one picture: several sheets of labels.
+/// The most symbols that are read from one picture: enough for several sheets of labels.
 pub(super) const MAX_SYMBOLS: usize = 256;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
-/// The formats that other services read.
+/// The formats of the paths of other services.
 pub(super) const FORMATS_AND_GIF: [ImageFormat; 4] =
     [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
 
-/// The longest wait for memory. With the longest wait for a worker after it, the client is answered before the server
-/// takes it for a slow one.
+/// The longest wait for memory. Together with the longest wait for a worker it must stay below the write timeout, after
+/// which the server closes the connection.
 const ROOM_WAIT: Duration = Duration::from_secs(3);
 
 /// A form with a picture.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it only describes the form")]
 struct PictureForm {
-    /// The picture, with a file name. A form may call the field otherwise.
+    /// The picture, with a file name. The field may have any name.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
 }
 
-/// What is on a picture.
+/// The symbols on a picture.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Decoded {
-    /// Width of the picture in pixels, turned as its EXIF says.
+    /// Width of the picture in pixels, after turning it as its EXIF data says.
     width: u32,
-    /// Its height.
+    /// Height of the picture in pixels.
     height: u32,
-    /// The symbols that were read, none if there is nothing to read.
+    /// The symbols that were read; empty if there are none.
     symbols: Vec<DecodedSymbol>,
-    /// Whether there may be more of them: 256 are read, within two seconds.
+    /// Whether there may be more symbols: at most 256 are read, within two seconds.
     truncated: bool,
 }
 
@@ -70,19 +70,19 @@ struct DecodedSymbol {
     level: Option<String>,
     /// The symbology identifier (ISO/IEC 15424): `]Q3` for GS1, `]Q1` for plain data, `]Q2` with an ECI.
     symbology: String,
-    /// The message, by its ECI or as it most likely was meant.
+    /// The message, decoded by its ECI, or else by the most likely encoding.
     text: String,
-    /// The encoding that was guessed for the text, such as `GBK`, where the symbol tells none and it is not UTF-8.
+    /// The encoding that was guessed for the text, such as `GBK`, if the symbol declares none and it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     guessed_encoding: Option<&'static str>,
     /// The message's bytes in Base64.
     data: String,
-    /// Which part of a message it is, counted from 1, and of how many (structured append).
+    /// Number of this part of a message, from 1, and number of parts (structured append).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<i32>>)]
     part: Option<[i32; 2]>,
-    /// Its corners in pixels, x and y: top left, top right, bottom right, bottom left of the upright symbol.
+    /// Corners in pixels, x and y: top left, top right, bottom right, bottom left of the upright symbol.
     #[schema(value_type = Vec<Vec<f64>>)]
     corners: Vec<[f64; 2]>,
 }
@@ -103,20 +103,21 @@ impl From<Found> for DecodedSymbol {
     }
 }
 
-/// To a tenth of a pixel.
+/// Rounds to a tenth of a pixel.
 fn round(pixels: f64) -> f64 {
     (pixels * 10.0).round() / 10.0
 }
 
-/// Answers with the symbols of a PNG, JPEG or WebP, sent as it is or as the file of a form. It has up to 10 MiB and 25
-/// million pixels; a WebP 9 million, and a progressive JPEG 14. Symbols may be light on dark, turned, tilted and blurred.
+/// Answers with the symbols on a PNG, JPEG or WebP, which is the body or a file of a form. A picture may have up to 10
+/// MiB and 25 million pixels; a WebP 9 million, a progressive JPEG 14 million. Symbols may be light on dark, turned,
+/// tilted and blurred.
 #[utoipa::path(
     post, path = "/v1/decode", operation_id = "decode", tag = "decode",
     request_body(content((Vec<u8> = "image/png"), (Vec<u8> = "image/jpeg"), (Vec<u8> = "image/webp"), (PictureForm = "multipart/form-data"))),
     responses(
         (status = 200, description = "The symbols on the picture", body = Decoded),
-        (status = 400, description = "It is no picture", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "It has too many bytes", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "The file is not a picture, is damaged, or has too many pixels", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The picture has too many bytes", body = Problem, content_type = "application/problem+json"),
         (status = 415, description = "Another media type", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
@@ -126,7 +127,7 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    // Before the body is read, so that few of them take memory at once.
+    // Taken before the body is read, so that only a few bodies take memory at once.
     let _upload = api.upload(&parts.headers, MAX_BYTES)?;
     let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
     let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
@@ -147,10 +148,11 @@ fn decoded(picture: &GreyImage) -> Decoded {
     Decoded { width, height, symbols, truncated }
 }
 
-/// Decodes a picture on a worker, once there is memory for it, and has it read; or says what is wrong with it.
+/// Decodes a picture on a worker once there is memory for it, and returns the result of `read`. The inner error is a
+/// message for the client about the file.
 ///
 /// # Errors
-/// If all workers are busy.
+/// [`Refusal::Busy`] if memory or workers stay busy, [`Refusal::Internal`] if `read` panics.
 pub(super) async fn decode_within<T: Send + 'static>(
     api: &Api,
     file: Bytes,
@@ -165,7 +167,7 @@ pub(super) async fn decode_within<T: Send + 'static>(
     let room = Arc::clone(&api.decoding).acquire_many_owned(kib);
     let room = timeout(ROOM_WAIT, room).await.map_err(|_| Refusal::Busy)?;
     let job = move || {
-        // Until the pixels are gone, whether or not somebody waits for the answer.
+        // Held until the pixels are freed, even if the client no longer waits.
         let _room = room;
         upload.decode().map(|picture| read(&picture))
     };

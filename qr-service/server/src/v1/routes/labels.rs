@@ -1,6 +1,6 @@
-//! `/v1/labels`: many items in, a sheet of labels out, as PDF.
+//! `/v1/labels`: takes many items and answers with a PDF of label sheets.
 //!
-//! It has all labels or none, and is made as the client reads: see `many.rs`.
+//! The PDF has all labels or is refused, and is made while the client reads it; see `many.rs`.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::v1::sheet::{Layout, Sheet};
 use crate::v1::symbol::encode;
 use crate::v1::verify;
 
-/// How hard the pages are compressed: more takes several times as long, for a few bytes.
+/// Compression level of the pages. Higher levels take several times as long and save only a few bytes.
 const COMPRESSION: u8 = 6;
 
 /// A label to draw.
@@ -36,8 +36,8 @@ struct Label {
     caption: Arc<[LabelCaption]>,
 }
 
-/// Answers with a sheet of labels as PDF, page by page, row by row. A query has the sheet, and what all labels have
-/// in common; an item's own options come first. An item may have a `caption`.
+/// Answers with sheets of labels as a PDF, filled page by page and row by row. The query describes the sheet and has
+/// options for all labels; an item's own options override them. An item may have a `caption`.
 #[utoipa::path(
     post, path = "/v1/labels", operation_id = "labels", tag = "batch",
     request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
@@ -61,7 +61,10 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the sheet and the labels, and finds what is wrong with them by themselves.
+/// Reads the sheet and the labels, and makes their plans.
+///
+/// # Errors
+/// All faults of the query and of the items, or why the body cannot be read.
 async fn read_labels(
     api: &Api,
     parts: &Parts,
@@ -102,7 +105,7 @@ fn read_label(
         ("format", options.format.is_some_and(|format| format != Format::Pdf)),
     ] {
         if is_given {
-            let detail = "a label has none of its own; the sheet decides";
+            let detail = "the sheet sets it for all labels";
             faults.push(Fault::new(name, Code::Contradictory, detail));
         }
     }
@@ -114,17 +117,17 @@ fn read_label(
         ("finder_shape", options.finder_shape.is_some()),
     ] {
         if is_given {
-            let detail = "labels are black squares on their paper, without logos";
+            let detail = "labels are printed in black, with square modules and without logos";
             faults.push(Fault::new(name, Code::Contradictory, detail));
         }
     }
-    // Other labels are beside it, so the page is no quiet zone.
+    // Other labels are next to it, so the page does not serve as the quiet zone.
     let least = options.kind.unwrap_or_default().quiet_zone();
     if options.margin.is_some_and(|margin| margin < least) {
         let detail = "a label needs the quiet zone of the standard";
         faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));
     }
-    // The sheet draws it, where it has room.
+    // The sheet draws the caption, not the picture.
     let caption = options.caption.take().zip(layout).map(|(text, layout)| layout.caption(&text));
     let caption = caption.transpose().unwrap_or_else(|fault| {
         faults.push(fault);
@@ -134,7 +137,7 @@ fn read_label(
     Ok(Label { plan: Arc::new(plan), caption: caption.unwrap_or_default().into() })
 }
 
-/// Decodes a label as it will be printed.
+/// Checks that a label can be read as it will be printed.
 fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
     let encoded = encode(&label.plan).map_err(unprocessable)?;
     let mut plan = Plan::clone(&label.plan);
@@ -147,7 +150,7 @@ fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
     })
 }
 
-/// Makes the pages and sends them, some labels at a time.
+/// Makes the pages and sends them, a few labels at a time.
 async fn send_sheet(
     pool: &Pool,
     layout: &Layout,
@@ -173,7 +176,7 @@ async fn send_sheet(
     sending.send(document.finish()).await
 }
 
-/// Draws labels that were checked, from the one at `first` of the page; compressed.
+/// Draws checked labels, of which the first is at index `first` of its page. Returns compressed content.
 fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refusal> {
     let mut content = Vec::new();
     for (index, label) in labels.iter().enumerate() {

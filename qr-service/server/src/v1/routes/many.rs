@@ -1,7 +1,7 @@
-//! What the routes of many items have in common.
+//! The common part of the routes that take many items.
 //!
-//! Every item is made and checked before the first byte is sent, so an answer has all of them or none. Then
-//! each is made once more as the client reads: the answer is never in memory as a whole.
+//! Every item is made and checked before the first byte is sent, so an answer has all items or is an error. Then
+//! each item is made again while the client reads, so the answer is never in memory as a whole.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,15 +31,15 @@ use crate::v1::pool::Pool;
 const MAX_BYTES: usize = 1 << 20;
 /// Longest time to wait for a place.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// Longest time to make all items. While they are made nothing is sent, and beyond ten seconds the server
-/// takes the client for a slow one.
+/// Longest time to make all items. Nothing is sent while they are made, and after the write timeout, 10 s by default,
+/// the server would close the connection.
 const MAX_TIME: Duration = Duration::from_secs(4);
 /// Longest time to send an answer to a client that reads.
 const MAX_SENDING: Duration = Duration::from_secs(60);
-/// Items that a worker makes before others have their turn.
+/// Items that a worker makes in a row before it takes other jobs.
 pub(super) const TURN: usize = 16;
 
-/// The answers of these routes to what they refuse, for OpenAPI.
+/// The error answers of these routes, for the OpenAPI document.
 pub(super) struct Refused;
 
 impl utoipa::IntoResponses for Refused {
@@ -49,7 +49,7 @@ impl utoipa::IntoResponses for Refused {
             ("408", "The body took too long"),
             ("413", "The body is too long"),
             ("415", "Another media type"),
-            ("422", "Data that do not fit, symbols that nobody could read, or too much work"),
+            ("422", "Data does not fit, a symbol cannot be read, or the items take too long"),
             ("503", "All workers are busy"),
         ];
         let problem = || Content::new(Some(Ref::from_schema_name(Problem::name())));
@@ -65,36 +65,37 @@ impl utoipa::IntoResponses for Refused {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it only describes the form")]
 pub(super) struct ItemsForm {
-    /// A table as a spreadsheet saves it, or JSON. A form may call the field otherwise.
+    /// A CSV table, as spreadsheets save it, or JSON. The field may have any name.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
 }
 
 /// The values of a request.
 pub(super) struct ItemsRequest {
-    /// Those of the query, which all items have in common.
+    /// Values of the query, for all items.
     pub(super) common: Map<String, Value>,
-    /// Those of each item, which come first.
+    /// Values of each item, which override those of the query.
     pub(super) items: Vec<Map<String, Value>>,
-    /// What is wrong with the query.
+    /// Faults of the query.
     pub(super) faults: Vec<Fault>,
-    /// What is wrong with the items.
+    /// Faults of the items.
     pub(super) of_items: ItemFaults,
 }
 
-/// A place for a request of many items. It is taken before the body is read, so that few bodies take memory at once.
+/// Waits for a place for a request of many items. It is taken before the body is read, so that few bodies take memory
+/// at once.
 ///
 /// # Errors
-/// If all places stay taken.
+/// [`Refusal::Busy`] if no place becomes free.
 pub(super) async fn place_for(api: &Api) -> Result<OwnedSemaphorePermit, Refusal> {
     let place = tokio::time::timeout(MAX_WAIT, Arc::clone(&api.batches).acquire_owned()).await;
     place.map_err(|_| Refusal::Busy)?.map_err(|_| Refusal::Internal)
 }
 
-/// Reads a request, with the faults that concern names alone.
+/// Reads the query and the items of a request, with faults for names that are unknown or repeated.
 ///
 /// # Errors
-/// If the body is too long, slow, or not what its media type says.
+/// If the body is too long, slow, or does not match its media type.
 pub(super) async fn read_asked(
     parts: &Parts,
     body: Body,
@@ -112,7 +113,7 @@ pub(super) async fn read_asked(
 /// Checks every item on the workers, in turns.
 ///
 /// # Errors
-/// All faults of all items, or that there are too many for the time.
+/// All faults of all items, or one fault if the items take too long.
 pub(super) async fn check_all<T: Clone + Send + 'static>(
     pool: &Pool,
     items: &[T],
@@ -143,10 +144,10 @@ pub(super) async fn check_all<T: Clone + Send + 'static>(
     if faults.is_empty() { Ok(()) } else { Err(Refusal::Unprocessable(faults)) }
 }
 
-/// Where the parts of an answer go.
+/// Sends the parts of an answer.
 pub(super) struct Sending(mpsc::Sender<Result<Bytes, std::io::Error>>);
 
-/// The client is gone, or something went wrong that cannot be told any more.
+/// The answer ended early: the client has disconnected, or an error happened after the answer had begun.
 pub(super) struct Ended;
 
 impl Sending {
@@ -156,7 +157,7 @@ impl Sending {
     }
 }
 
-/// Makes a part on a worker. It waits while all workers are busy: the answer has begun.
+/// Makes a part on a worker. Waits while all workers are busy, because an answer that has begun cannot become a 503.
 pub(super) async fn make<T: Send + 'static>(
     pool: &Pool,
     job: impl FnOnce() -> Result<T, Refusal> + Clone + Send + 'static,
@@ -170,7 +171,7 @@ pub(super) async fn make<T: Send + 'static>(
     }
 }
 
-/// Answers with a file, whose parts `send` makes while the client reads. The place is held until then.
+/// Answers with a file, whose parts `send` makes while the client reads. Holds `place` until the end.
 pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
     place: OwnedSemaphorePermit,
     media: &'static str,
@@ -182,7 +183,7 @@ pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
     drop(tokio::spawn(async move {
         let _place = place;
         if !matches!(tokio::time::timeout(MAX_SENDING, sending).await, Ok(Ok(()))) {
-            // Without it, the file would seem to end here.
+            // Without an error the file would seem complete.
             let _ = sender.send(Err(std::io::ErrorKind::TimedOut.into())).await;
         }
     }));

@@ -28,34 +28,36 @@ use crate::v1::payload::schema_of;
 use crate::v1::pool::Pool;
 use crate::v1::{Routes, Settings, upload};
 
-/// The KiB of pictures that are received or decoded at once. What has no room is answered 503.
+/// The most KiB of picture files that are received or decoded at once. Requests beyond that are answered 503.
 const MAX_UPLOAD_KIB: usize = 16 << 10;
 
-/// Batches and sheets of labels at once. Each takes up to 20 MB while its items are read. A further one is answered 503.
+/// The most batches and label sheets at once. Each takes up to 20 MB while its items are read. Further requests wait,
+/// and are answered 503 if no place becomes free.
 const MAX_BATCHES: usize = 2;
 
-/// What the endpoints share.
+/// The state that the endpoints share.
 pub(crate) struct Api {
     pub(crate) pool: Pool,
-    /// The KiB that pictures may have which are being sent or decoded.
+    /// Free KiB for picture files that are being received or decoded.
     pub(crate) uploads: Semaphore,
-    /// The KiB that pictures may take while they are decoded.
+    /// Free KiB of memory for decoding pictures.
     pub(crate) decoding: Arc<Semaphore>,
-    /// Places for batches and sheets that are being made or sent.
+    /// Free places for batches and sheets that are being made or sent.
     pub(crate) batches: Arc<Semaphore>,
-    /// Made when the first request needs it.
+    /// The schema of the options, made when the first request needs it.
     pub(crate) options: LazyLock<Schema>,
-    /// Of a sheet of labels.
+    /// The schema of a label sheet.
     pub(crate) sheet: LazyLock<Schema>,
-    /// Of the fields of each of [`crate::v1::payload::KINDS`].
+    /// The schemas of the fields of [`crate::v1::payload::KINDS`], in the same order.
     pub(crate) payloads: LazyLock<Vec<Schema>>,
 }
 
 impl Api {
-    /// Room for a body of as many bytes as it announces, or else `most`. It is taken before the body is read.
+    /// Takes room for a body of the announced length, or of `most` bytes if it announces none. Call it before reading
+    /// the body.
     ///
     /// # Errors
-    /// If others have it.
+    /// [`Refusal::Busy`] if there is not enough room.
     fn upload(&self, headers: &HeaderMap, most: usize) -> Result<SemaphorePermit<'_>, Refusal> {
         let bytes = bodies::announced(headers).unwrap_or(most).min(most);
         let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| Refusal::Internal)?;
@@ -63,7 +65,7 @@ impl Api {
     }
 }
 
-/// The routes inside the layer for CORS. Starts the worker threads.
+/// Starts the worker threads and returns the routes, inside the layer for CORS.
 ///
 /// | route | answered by |
 /// | --- | --- |
@@ -109,7 +111,7 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         .with_state(Arc::clone(&api));
     let others = compat::router(&settings.compat).with_state(Arc::clone(&api));
     let with_cors = |routes: Router| match &settings.cors_origin {
-        // Without routes there is nothing that a layer could be around, and axum panics.
+        // axum panics on a route layer without routes.
         Some(origin) if routes.has_routes() => routes.route_layer(cors(origin)),
         _ => routes,
     };
@@ -120,7 +122,7 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
 
 /// The headers for pages of other origins, and the answers to their preflight requests.
 fn cors(origin: &HeaderValue) -> CorsLayer {
-    // Of every origin, the answer is the same.
+    // With `*` the answer is the same for every origin, so it does not vary.
     let vary = if origin == "*" { Vec::new() } else { vec![ORIGIN] };
     CorsLayer::new()
         .allow_origin(AllowOrigin::exact(origin.clone()))

@@ -1,4 +1,4 @@
-//! `/v1/openapi.json`: the API's description, made from the code.
+//! `/v1/openapi.json`: the OpenAPI document, made from the code.
 
 use std::sync::LazyLock;
 
@@ -13,10 +13,10 @@ use crate::v1::options::{Format, Options};
 use crate::v1::payload::{KINDS, Kind};
 use crate::v1::sheet::Sheet;
 
-/// Media types of bodies that are no text, besides pictures.
+/// Media types of binary bodies, besides pictures.
 const BINARY: [&str; 2] = ["application/pdf", "application/zip"];
 
-/// The longest head of a request, which the server refuses beyond it; a query is a part of it.
+/// The longest head of a request that the server accepts. The query is part of the head.
 const MAX_HEAD_BYTES: u64 = 16 * 1024;
 
 #[derive(OpenApi)]
@@ -53,10 +53,10 @@ fn document() -> Value {
     let of_file = &mut document["paths"]["/v1/qr.{extension}"]["get"]["responses"];
     let not_found = of_file["404"].take();
     *of_file = responses;
-    // It has no `Accept` to refuse.
+    // This path ignores `Accept`.
     of_file.as_object_mut().map(|it| it.remove("406"));
     of_file["404"] = not_found;
-    // It is the only parameter of a path.
+    // The extension is the only parameter of the path.
     document["paths"]["/v1/qr.{extension}"]["get"]["parameters"][0]["schema"]["enum"] =
         json!(Format::NAMES);
     let Some(paths) = document["paths"].as_object_mut() else { return document };
@@ -87,18 +87,18 @@ fn document() -> Value {
             operation["responses"][status] =
                 json!({"description": description, "content": problem});
         };
-        // The proxy in front answers these two.
-        answer("429", "Too many requests from one address; Retry-After says when to come back");
-        answer("414", "The URL has more than 8 kB; with POST, send the parameters as a body");
-        // It is hyper that answers, so there is no problem document.
-        let description = "The head has more than 16 kB; with POST, send the query as a body";
+        // The proxy in front sends these two answers.
+        answer("429", "Too many requests from one address; Retry-After says when to try again");
+        answer("414", "The URL has more than 8 kB; send the parameters as the body of a POST");
+        // hyper sends this answer, so it has no problem document.
+        let description = "The head has more than 16 kB; send the query as the body of a POST";
         operation["responses"]["431"] = json!({"description": description});
     }
     mark_binary(&mut document["paths"]);
     document
 }
 
-/// Bodies that are no text are binary; utoipa has arrays of numbers for bytes.
+/// Describes binary bodies as binary strings, because utoipa describes bytes as arrays of numbers.
 fn mark_binary(value: &mut Value) {
     let is_binary = |media: &str| {
         media.starts_with("image/") && media != "image/svg+xml" || BINARY.contains(&media)
@@ -122,7 +122,7 @@ fn properties_of<T: PartialSchema>() -> Value {
     serde_json::to_value(T::schema()).unwrap_or_default()["properties"].take()
 }
 
-/// All properties of several schemas.
+/// Merges the properties of several schemas.
 fn merged(of: &[&Value]) -> Value {
     let all = of.iter().filter_map(|properties| properties.as_object()).flatten();
     all.map(|(name, schema)| (name.clone(), schema.clone()))
@@ -130,7 +130,7 @@ fn merged(of: &[&Value]) -> Value {
         .into()
 }
 
-/// Gives an operation a body in JSON or as a form, and the answers to a body that is refused.
+/// Adds a body, in JSON or as a form, to an operation, and the error answers for such a body.
 fn take_body(post: &mut Value, schema: &str) {
     let body = |schema: &str| json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
     let content =
@@ -145,7 +145,7 @@ fn take_body(post: &mut Value, schema: &str) {
         post["responses"][status] = json!({"description": description, "content": problem});
     }
     if let Some(responses) = post["responses"].as_object_mut() {
-        // Nothing is cached, so nobody has it.
+        // Answers to POST are not cached, so there is no 304.
         responses.remove("304");
     }
 }
@@ -161,12 +161,12 @@ fn query_of(properties: &Value, required: &Value) -> Vec<Value> {
     properties.as_object().into_iter().flatten().map(parameter).collect()
 }
 
-/// The name of the schema of the form that has an object's properties as its fields.
+/// The name of the schema of a form whose fields are the properties of an object.
 fn form_of(name: &str) -> String {
     format!("{name}_form")
 }
 
-/// An object's schema as a form has it: without null, and the logo is a file.
+/// The schema of a form from that of an object: no value is null, and the logo is a file.
 fn of_form(schema: &Value) -> Value {
     let mut form = schema.clone();
     for (name, field) in form["properties"].as_object_mut().into_iter().flatten() {
@@ -179,7 +179,7 @@ fn of_form(schema: &Value) -> Value {
     form
 }
 
-/// The schema as a query has it: without null, and without a length that it has no room for.
+/// The schema of a query parameter: not null, and without a maximum length that no query can have.
 fn of_query(schema: &Value) -> Value {
     let mut schema = without_null(schema);
     if schema["maxLength"].as_u64().is_some_and(|most| most > MAX_HEAD_BYTES)
@@ -190,7 +190,7 @@ fn of_query(schema: &Value) -> Value {
     schema
 }
 
-/// The schema of a value that is not null.
+/// The schema without the alternative null.
 fn without_null(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let options = schema["oneOf"].as_array().into_iter().flatten();
@@ -207,7 +207,7 @@ fn without_null(schema: &Value) -> Value {
     schema
 }
 
-/// The path of a kind of payload, and the schema of its body: its fields and the options but the text.
+/// The path of a kind of payload, and the schema of its body: its fields and all options except `text` and `data`.
 fn describe_payload(kind: &Kind, options: &Value, responses: &Value) -> (Value, Value) {
     let mut schema = (kind.describe)();
     let mut properties = schema["properties"].clone();

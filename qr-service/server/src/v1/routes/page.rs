@@ -1,5 +1,5 @@
-//! `/v1/`, the playground; `/v1/docs`, where Swagger UI shows the description; and the files of both. They are part of
-//! the program, and ask no other host.
+//! The playground at `/v1/`, Swagger UI with the OpenAPI document at `/v1/docs`, and the files of both. The files are
+//! embedded in the program and load nothing from other hosts.
 
 use axum::body::Body;
 use axum::extract::{Path, Request};
@@ -11,7 +11,7 @@ use http::{HeaderValue, Method};
 
 use crate::v1::fault::Refusal;
 
-/// Only files of this server, pictures that the page itself was sent, and the icons within the viewer's style sheet.
+/// Allows only files of this server, pictures that the page has fetched, and the icons in the viewer's style sheet.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -23,7 +23,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 
 const INDEX: &str = include_str!("../../../../api/page/index.html");
 const DOCS: &str = include_str!("../../../../api/page/docs.html");
-/// Name, media type and content.
+/// Name, media type and content of each file.
 const ASSETS: [(&str, &str, &str); 6] = [
     ("docs.js", SCRIPT, include_str!("../../../../api/page/docs.js")),
     ("form.js", SCRIPT, include_str!("../../../../api/page/form.js")),
@@ -33,7 +33,7 @@ const ASSETS: [(&str, &str, &str); 6] = [
     ("snippets.js", SCRIPT, include_str!("../../../../api/page/snippets.js")),
 ];
 
-/// The same of Swagger UI, whose files build.rs compressed; they are empty in a program that was built without it.
+/// The same for Swagger UI, whose files build.rs has compressed. They are empty if the program was built without it.
 const VIEWER: [(&str, &str, &[u8]); 3] = [
     ("bundle.js", SCRIPT, include_bytes!(concat!(env!("OUT_DIR"), "/bundle.js.gz"))),
     ("style.css", STYLE, include_bytes!(concat!(env!("OUT_DIR"), "/style.css.gz"))),
@@ -64,13 +64,13 @@ pub(super) async fn viewer(Path(name): Path<String>, request: Request) -> Respon
     let Some((_, media, packed)) = file else { return Refusal::NotFound.into_response() };
     let mut response = serve(&request, media, *packed);
     if response.status().is_success() {
-        // Unasked, since every browser takes it.
+        // Without checking `Accept-Encoding`, because every browser accepts gzip.
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
 }
 
-/// A page or one of its files.
+/// Answers with a page or one of its files.
 pub(super) fn serve(request: &Request, media: &'static str, content: impl Into<Body>) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Refusal::Method("GET, HEAD").into_response();

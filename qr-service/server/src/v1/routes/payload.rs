@@ -1,4 +1,4 @@
-//! `/v1/payload/KIND`: fields in, a symbol out.
+//! `/v1/payload/KIND`: takes the fields of a payload and answers with its symbol.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::v1::fault::Refusal;
 use crate::v1::options::{Format, Options};
 use crate::v1::payload::KINDS;
 
-/// Answers `/v1/payload/KIND`, with an extension or without. What holds a secret is taken by POST alone: a
-/// query is in logs and histories.
+/// Answers `/v1/payload/KIND`, with or without an extension. Kinds with a secret are accepted only by POST, because
+/// queries get into logs and histories.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
     Path(file): Path<String>,

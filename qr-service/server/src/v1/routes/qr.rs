@@ -1,4 +1,4 @@
-//! `/v1/qr`: a symbol with every option, by `GET` (query) or `POST` (JSON).
+//! `/v1/qr`: a symbol with every option, by `GET` (query) or `POST` (JSON or a form).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,30 +28,30 @@ use crate::v1::plan::{PicturePlan, Plan, plan_of};
 use crate::v1::symbol::{Encoded, encode};
 use crate::v1::verify;
 
-/// Of pictures that a query asked for.
+/// `Cache-Control` of pictures that a query asks for.
 pub(super) const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-/// An SVG can hold scripts; ours has none, and with this no browser would run them.
-/// A logo is in the SVG itself.
+/// An SVG can contain scripts. Ours has none, and with this policy no browser would run them. `data:` allows the
+/// embedded logo.
 const SVG_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; img-src data:; sandbox");
 
-/// The longest content that is encoded on the thread that serves, as `/qrcode` does with its own.
+/// The longest content that is encoded on the thread that serves, as for `/qrcode`.
 const SHORT_BYTES: usize = 512;
-/// The most pixels that are decoded there. A check takes some 4 ns for each.
+/// The most pixels that are decoded on that thread. A check takes about 4 ns per pixel.
 const QUICK_PX: u64 = 100_000;
 
-/// Answers `/v1/qr`, in the format of the parameter or of `Accept`.
+/// Answers with a picture in the format of the parameter `format`, or else of `Accept`.
 #[utoipa::path(
     get, path = "/v1/qr", operation_id = "qr", tag = "qr",
     responses(
         (status = 200, description = "The picture", content((Vec<u8> = "image/png"),
             (String = "image/svg+xml"), (Vec<u8> = "application/pdf"), (String = "application/postscript"),
             (String = "text/plain"), (SymbolData = "application/json"))),
-        (status = 304, description = "The client has it"),
+        (status = 304, description = "The client has the picture"),
         (status = 400, description = "Wrong parameters", body = Problem, content_type = "application/problem+json"),
-        (status = 406, description = "Accept has none of the formats", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The data do not fit, or nobody could read the picture", body = Problem, content_type = "application/problem+json"),
+        (status = 406, description = "Accept allows none of the formats", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The data does not fit, or the picture cannot be read", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -62,10 +62,10 @@ pub(super) async fn negotiated(
     answer(&api, request, None).await
 }
 
-/// Answers `/v1/qr.EXT`, in the extension's format.
+/// Answers with a picture in the format of the extension.
 #[utoipa::path(
     get, path = "/v1/qr.{extension}", operation_id = "qr_file", tag = "qr",
-    params(("extension" = String, Path, description = "The format")),
+    params(("extension" = String, Path, description = "Format of the picture")),
     responses(
         (status = 404, description = "No such format", body = Problem, content_type = "application/problem+json"),
     ),
@@ -95,7 +95,8 @@ async fn answer(api: &Api, request: Request, of_path: Option<Format>) -> Result<
     serve(api, &parts, of_path, options, faults).await
 }
 
-/// Reads the parameters of a query, or with POST those of a JSON object or a form.
+/// Reads the parameters of a query, or with POST those of the body, a JSON object or a form. With POST, parameters in
+/// the query are a fault.
 pub(super) async fn read_values(
     parts: &Parts,
     body: Body,
@@ -107,7 +108,7 @@ pub(super) async fn read_values(
         Method::GET | Method::HEAD => Ok(values),
         Method::POST => {
             if let Some(name) = values.keys().next() {
-                let detail = "with POST all parameters are in the body";
+                let detail = "with POST all parameters must be in the body";
                 faults.push(Fault::new(name, Code::Contradictory, detail));
             }
             read_options(&parts.headers, body, schemas, faults).await
@@ -116,7 +117,7 @@ pub(super) async fn read_values(
     }
 }
 
-/// Answers with the picture that the options ask for. `faults` are those found so far.
+/// Answers with the picture of the options. `faults` are the faults found so far.
 pub(super) async fn serve(
     api: &Api,
     parts: &Parts,
@@ -139,7 +140,7 @@ pub(super) async fn serve(
     Ok(response)
 }
 
-/// What the headers of an answer say, besides the symbol.
+/// The contents of an answer's headers, except those that describe the symbol.
 struct About {
     format: Format,
     tag: HeaderValue,
@@ -147,10 +148,10 @@ struct About {
     filename: Option<String>,
 }
 
-/// The picture that is asked for. `faults` are those found so far.
+/// The plan of the requested picture. `faults` are the faults found so far.
 ///
 /// # Errors
-/// If no format is accepted, or the options are wrong.
+/// If `Accept` allows no format, or the options are wrong.
 fn asked(
     options: Options,
     of_path: Option<Format>,
@@ -166,7 +167,7 @@ fn asked(
 }
 
 impl About {
-    /// The headers of the picture.
+    /// Inserts the headers of a picture.
     fn put_found(self, cache: HeaderValue, headers: &mut HeaderMap) {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.format.content_type()));
         headers.insert(CACHE_CONTROL, cache);
@@ -177,7 +178,7 @@ impl About {
         headers.insert(ETAG, self.tag);
     }
 
-    /// The headers that the picture and a 304 have.
+    /// Inserts the headers that a picture and a 304 have in common.
     fn put_choice(&self, headers: &mut HeaderMap) {
         if let Some(value) = self.filename.as_deref().and_then(disposition) {
             headers.insert(CONTENT_DISPOSITION, value);
@@ -188,7 +189,7 @@ impl About {
     }
 }
 
-/// A picture, and what its headers say of the symbol.
+/// A picture, and the headers that describe its symbol.
 pub(super) struct Made {
     pub(super) bytes: Vec<u8>,
     pub(super) described: HeaderMap,
@@ -210,7 +211,7 @@ async fn make(api: &Api, plan: Plan) -> Result<Made, Refusal> {
     }
 }
 
-/// Whether its symbol is quick to encode, and all but the check of its picture quick to make.
+/// Whether the symbol is quick to encode and the picture quick to draw. The check may still be slow.
 fn is_short(plan: &Plan) -> bool {
     let is_smallest =
         matches!(plan.picture, PicturePlan::Png { compression: Compression::Smallest, .. });
@@ -220,7 +221,7 @@ fn is_short(plan: &Plan) -> bool {
     plan.content.as_bytes().len() <= SHORT_BYTES && is_plain
 }
 
-/// Makes a picture whose check is quick too; `None` for others.
+/// Makes a picture if its check is quick too; `None` if not.
 fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
     match encode(plan) {
         Ok(encoded) if verify::checked_px(plan, &encoded.symbol) > QUICK_PX => None,
@@ -229,10 +230,10 @@ fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
     }
 }
 
-/// Makes the picture, and checks it if it `is_new`.
+/// Makes the picture on this thread, and checks it if it `is_new`.
 ///
 /// # Errors
-/// Why there is none, or nobody could read it.
+/// If the picture cannot be made or cannot be read.
 pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;

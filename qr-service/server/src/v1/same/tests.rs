@@ -12,7 +12,7 @@ fn of_text(text: &str, mode: Mode) -> Options {
     Options { text, mode: Some(mode), version_max: Some(4), ..Options::default() }
 }
 
-/// What the decoder reads of a plan's symbol, drawn with four pixels a module.
+/// Draws a plan's symbol with four pixels per module, and reads it with the decoder.
 fn read(plan: &Plan) -> (Encoded, Found) {
     const SCALE: usize = 4;
     let encoded = encode(plan).unwrap();
@@ -28,7 +28,7 @@ fn read(plan: &Plan) -> (Encoded, Found) {
     (encoded, found)
 }
 
-/// The plan's own symbol is the same, that of each other plan is not.
+/// Checks that the plan's own symbol counts as the same, and those of the other plans do not.
 fn tell_apart(asked: Options, others: Vec<Options>) {
     let asked = plan(asked);
     let (encoded, found) = read(&asked);
@@ -64,11 +64,11 @@ fn other_parts_are_not_the_same() {
     for mode in [Mode::Byte, Mode::AutoKanji] {
         let text = |name: &str| format!("part {name} of 点茗 ").repeat(12);
         let part = |last: &str, part| Options { part: Some(part), ..of_text(&text(last), mode) };
-        // Of another index, and of another message.
+        // Parts with another index, and of another message.
         let others = vec![part("a", 2), part("b", 3)];
         tell_apart(part("a", 3), others);
     }
-    // Of a message with another parity, though this part is equal.
+    // A part with equal text, but of a message with another parity.
     let whole = |last: &str| "0123456789abcdef".repeat(12) + last;
     let part = |last: &str| Options { part: Some(1), ..of_text(&whole(last), Mode::Byte) };
     tell_apart(part("a"), vec![part("b")]);

@@ -1,12 +1,12 @@
-//! Labels as they are sold: sizes in millimetres, from the makers' templates. They are centred on their pages, and no
-//! rows have gaps.
+//! Commercial label sheets, with sizes in millimetres from the makers' templates. The labels are centred on their
+//! pages, without gaps between rows.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::{Grid, Paper};
 
-/// Number, page, labels of a row, rows, width and height of a label, and the gap between two of a row.
+/// Number, page, columns, rows, width and height of a label, and the gap between columns.
 type Row = (&'static str, Paper, u32, u32, f64, f64, f64);
 
 const PRESETS: [Row; 13] = [
@@ -25,7 +25,7 @@ const PRESETS: [Row; 13] = [
     ("L7651", Paper::A4, 5, 13, 38.1, 21.2, 2.54),
 ];
 
-/// One of them.
+/// One of these sheets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Preset(Row);
 

@@ -1,8 +1,8 @@
-//! Clients that ask for as much as they may, or read as slowly as they can: the service's memory stays bounded, and
-//! `/qrcode` answers beside them.
+//! Tests that the service's memory stays bounded, and `/qrcode` keeps answering, while clients ask for as much as they
+//! may, or read as slowly as they can.
 //!
 //! `cargo test --workspace --all-features --test api hostile -- --nocapture --test-threads 1` prints how long
-//! `/qrcode` took; no test fails for it.
+//! `/qrcode` took; no test fails because of these times.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,10 +16,10 @@ use service_kit::testing::{Service, connect, eventually};
 use crate::artwork::{logo, uri};
 use crate::support::{files_of, get, post_json, post_many, resident_bytes, send, start};
 
-/// The most memory that the service may take, whatever it is asked.
+/// The most memory that the service may take for any requests.
 const MOST_BYTES: u64 = 128_000_000;
 
-/// Ends those who watch it, also if a test fails.
+/// Tells threads that an attack is over, even if its test fails.
 #[derive(Default)]
 struct Over(AtomicBool);
 
@@ -71,7 +71,7 @@ fn beside<T>(service: &Service, what: &str, attack: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Lets so many clients ask at once; the statuses of their answers.
+/// Lets this many clients ask at once; returns the statuses of their answers.
 fn at_once(clients: usize, ask: impl Fn(usize) -> u16 + Sync) -> Vec<u16> {
     thread::scope(|scope| {
         let ask = &ask;
@@ -103,7 +103,7 @@ fn a_flood_of_the_largest_pictures_is_bounded_in_memory_and_partly_refused() {
 #[test]
 fn many_logos_that_are_far_larger_than_their_files_take_bounded_memory() {
     let service = start(&[]);
-    // The most pixels allowed, 4 MB of them, in some kilobytes.
+    // The most pixels allowed, which take 4 MB, in a file of some kilobytes.
     let body = json!({"text": "a", "logo": uri(&logo(1000, 1000, [32, 16, 192, 255]))});
     let statuses = beside(&service, "logos", || {
         at_once(40, |_| post_json(service.addr, "/v1/qr.png", &body).status)
@@ -112,7 +112,7 @@ fn many_logos_that_are_far_larger_than_their_files_take_bounded_memory() {
     assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
 }
 
-/// A PNG of one pixel whose colour profile is 128 MB of zeros, in 128 kB.
+/// Returns a PNG of one pixel whose colour profile is 128 MB of zeros, packed in 128 kB.
 fn bomb() -> Vec<u8> {
     let mut file = Vec::new();
     let mut info = png::Info::with_size(1, 1);
@@ -127,7 +127,7 @@ fn bomb() -> Vec<u8> {
 #[test]
 fn logos_that_are_decompression_bombs_take_bounded_memory() {
     let service = start(&[]);
-    // It says that it has 268 million pixels.
+    // The header claims 268 million pixels.
     let mut of_pixels = logo(1, 1, [0; 4]);
     of_pixels[16..24].copy_from_slice(&[0, 0, 0x40, 0, 0, 0, 0x40, 0]);
     for (file, status) in [(of_pixels, 400), (bomb(), 200)] {
@@ -152,7 +152,7 @@ fn batches_of_a_thousand_whose_last_item_is_wrong_send_nothing_in_bounded_memory
     });
     for answer in answers {
         assert_eq!(answer.status, 422, "{}", answer.text());
-        // The machine may be too busy to make them in time, which is refused as well.
+        // The service may also refuse them because it is too busy to draw them in time.
         let faults = answer.faults();
         assert!(
             faults == ["items[999].dark contrast"] || faults == ["items out-of-range"],
@@ -163,7 +163,7 @@ fn batches_of_a_thousand_whose_last_item_is_wrong_send_nothing_in_bounded_memory
 
 /// Connects with small buffers, asks for an archive of 10 MB, and reads the first bytes of its answer.
 fn ask_for_much(addr: SocketAddr) -> TcpStream {
-    // Each is 98 kB of characters, which are quickly made.
+    // Each item is 98 kB of characters, which are quickly drawn.
     let items = Value::from(vec![json!({"text": "a"}); 100]).to_string();
     let head = format!(
         "POST /v1/batch?format=txt&style=ascii&margin=100 HTTP/1.1\r\nhost: x\r\n\
@@ -178,7 +178,7 @@ fn ask_for_much(addr: SocketAddr) -> TcpStream {
         stream.read_exact(&mut begin).unwrap();
         match &begin {
             b"HTTP/1.1 200" => return stream,
-            // The machine is too busy to make them in time.
+            // The service is too busy to draw them in time.
             b"HTTP/1.1 422" => {}
             other => panic!("{:?}", std::str::from_utf8(other)),
         }
@@ -211,21 +211,21 @@ fn clients_that_read_a_batch_a_byte_a_second_take_little_memory_and_lose_their_p
             for mut client in clients {
                 let over = &over;
                 scope.spawn(move || {
-                    // It goes on after the service has closed, with what the kernel holds.
+                    // Reading continues after the service has closed, from the kernel's buffers.
                     while !over.is_near() && client.read(&mut [0]).is_ok_and(|read| read > 0) {
                         thread::sleep(Duration::from_secs(1));
                     }
                 });
             }
-            // They have both places, and no one else waits for one.
+            // The two clients have both places, and nobody waits for one.
             let refused = small(b"text\na\n");
             assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
-            // Until they have read for too long.
+            // The places become free when the clients have read for too long.
             eventually("a place", || small(b"text\na\n").status == 200);
         });
     });
     assert_eq!(files_of(&small(b"text\na\n").body).len(), 2);
-    // A batch has one picture at a time in memory, and hyper buffers some.
+    // A batch keeps one picture in memory at a time, and hyper buffers some.
     let resident = resident_bytes(service.child.id());
     assert!(resident < 40_000_000, "{resident} bytes");
 }

@@ -1,4 +1,5 @@
-//! What the process takes at most, if all that takes memory is asked for at once, and what it gives back.
+//! Tests the memory that the process takes when clients ask for everything expensive at once, and that it gives the
+//! memory back.
 
 use std::io::BufReader;
 use std::net::SocketAddr;
@@ -12,13 +13,13 @@ use service_kit::testing::{Service, connect, eventually};
 use crate::support::{LOGO, get, post_many, resident_bytes, send, start, status_bytes};
 use crate::uploads::{encoded, gif_in_json, interlaced_png, progressive_jpeg};
 
-/// Of the largest picture that is decoded in any form, and in those that take little memory.
+/// The largest picture that is decoded in any format, and the largest in formats that take little memory.
 const SIDES: (u32, u32) = (3700, 2400);
 const MOST_SIDES: (u32, u32) = (5000, 5000);
 
 #[test]
 fn everything_at_once_fits_the_limit_of_the_container_and_is_given_back() {
-    // Memory is given back at once, as in the container.
+    // As in the container, memory is given back at once.
     let service = start(&[
         ("QR_WORKER_THREADS", "1"),
         ("QR_COMPAT", "quickchart"),
@@ -27,7 +28,7 @@ fn everything_at_once_fits_the_limit_of_the_container_and_is_given_back() {
     let pid = service.child.id();
     let uploads = uploads();
     ask_for_all(&service, &uploads);
-    // The code is mapped from its file, in a debug build more of it, and does not count: the kernel can drop it.
+    // Code does not count, of which a debug build has more: it is mapped from its file, so the kernel can drop it.
     let peak = resident_bytes(pid) - status_bytes(pid, "RssFile:");
     let limit = limit_bytes();
     anstream::println!(
@@ -36,13 +37,13 @@ fn everything_at_once_fits_the_limit_of_the_container_and_is_given_back() {
         limit >> 20,
         status_bytes(pid, "VmRSS:") >> 20
     );
-    // A quarter is for kernel memory of sockets, and for what only other machines show.
+    // A quarter is reserved for the sockets' kernel memory, and for differences between machines.
     assert!(peak * 5 / 4 < limit, "{peak} bytes resident at most, and {limit} allowed");
     eventually("memory is given back", || status_bytes(pid, "RssAnon:") < limit / 4);
     assert_eq!(get(service.addr, "/qrcode?text=a").status, 200);
 }
 
-/// The largest pictures, with what they are.
+/// The largest pictures, with their names.
 fn uploads() -> Vec<(&'static str, Vec<u8>)> {
     let grey = |x: u32, y: u32| (x / 90 * 31 + y / 70 * 17) as u8;
     let image = |(width, height): (u32, u32)| {
@@ -56,7 +57,7 @@ fn uploads() -> Vec<(&'static str, Vec<u8>)> {
         ("png", encoded(&large, ImageFormat::Png)),
         ("interlaced png", interlaced_png(MOST_SIDES, grey)),
         ("jpeg", encoded(&large_opaque, ImageFormat::Jpeg)),
-        // In the four colours of print: with coefficients until its end, it takes most of all.
+        // In the four colours of print. Its coefficients are kept until the end, so it takes the most memory.
         ("progressive jpeg", progressive_jpeg(SIDES, &[(1, 1); 4], |_, _| false)),
         ("webp", encoded(&image, ImageFormat::WebP)),
         ("opaque webp", encoded(&opaque, ImageFormat::WebP)),
@@ -72,7 +73,7 @@ fn post(addr: SocketAddr, target: &str, media: &str, body: &[u8]) -> u16 {
     send(&mut stream, "POST", target, &format!("content-type: {media}\r\n"), body).status
 }
 
-/// Everything that takes memory, which threads ask for at once until each was answered.
+/// Threads ask for everything that takes memory at once, until each was answered.
 fn ask_for_all(service: &Service, uploads: &[(&str, Vec<u8>)]) {
     let addr = service.addr;
     let texts: Vec<_> =
@@ -87,7 +88,7 @@ fn ask_for_all(service: &Service, uploads: &[(&str, Vec<u8>)]) {
             scope.spawn(move || {
                 let target = if *what == "gif" { "/qr-read" } else { "/v1/decode" };
                 let ask = || match *what {
-                    // It has no symbol, which is their error.
+                    // The picture has no symbol, which QuickChart's path answers with an error.
                     "gif" => match post(addr, target, "application/json", &gif_in_json(file)) {
                         400 => 200,
                         status => status,
@@ -102,7 +103,7 @@ fn ask_for_all(service: &Service, uploads: &[(&str, Vec<u8>)]) {
             scope.spawn(move || {
                 let ask =
                     || match post_many(addr, target, "application/json", items.as_bytes()).status {
-                        // Of a slow build: a thousand took too long.
+                        // In a slow build, a thousand items take too long.
                         422 => 200,
                         status => status,
                     };
@@ -118,7 +119,7 @@ fn ask_for_all(service: &Service, uploads: &[(&str, Vec<u8>)]) {
     });
 }
 
-/// Asks again while the service is busy.
+/// Repeats the request while the service is busy.
 fn until_answered(ask: impl Fn() -> u16, what: &str) {
     loop {
         match ask() {
@@ -129,7 +130,7 @@ fn until_answered(ask: impl Fn() -> u16, what: &str) {
     }
 }
 
-/// The limit of the container in the manifests, which the chart takes over.
+/// Returns the limit of the container in the manifests, which the chart copies.
 fn limit_bytes() -> u64 {
     let manifest = include_str!("../../../../../deploy/k8s/base/qr-service.yaml");
     let (_, limit) = manifest.split_once("limits: { memory: ").unwrap();

@@ -1,9 +1,9 @@
-//! Every format as pixels, drawn by other programs than ours.
+//! Turns every format into pixels with other programs than ours.
 
 use crate::random::requests::Request;
 use crate::support::{Answer, Picture, of_png, of_print, of_rows, of_svg, rows_of};
 
-/// Pixels a module of what has no size in pixels.
+/// Pixels per module, for formats without a size in pixels.
 const SCALE: usize = 5;
 
 /// Draws an answer over white.
@@ -17,7 +17,7 @@ pub(crate) fn draw(request: &Request, answer: &Answer) -> Picture {
     }
 }
 
-/// Draws a page with so many dots per inch that its modules have [`SCALE`] pixels.
+/// Draws a page at the resolution that gives its modules [`SCALE`] pixels.
 fn of_page(request: &Request, answer: &Answer, extension: &str) -> Picture {
     let (width, _) = answer.header("x-qr-modules").unwrap().split_once('x').unwrap();
     let quiet = if request.kind() == "qr" { 4 } else { 2 };
@@ -52,7 +52,7 @@ fn of_text(request: &Request, text: &str) -> Picture {
         }
     }
     let has_odd_height = !is_ascii && rows.last().is_some_and(|row| !row.contains(&true));
-    // The lower half of the last line may be below the symbol, where there is no ink.
+    // The lower half of the last line may be below the symbol, and then has no ink.
     if has_odd_height {
         rows.pop();
     }

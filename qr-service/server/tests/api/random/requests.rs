@@ -1,4 +1,4 @@
-//! Requests with random options, often right, sometimes at a limit or beyond it.
+//! Requests with random options, mostly valid, sometimes at a limit or beyond it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{LOGO, encode};
 
-/// Each parameter but `text`, `data` and `format`, its values, and how many of 256 requests have it.
+/// For each parameter except `text`, `data` and `format`: how many of 256 requests have it, and its values.
 const VALUES: [(&str, u8, &[&str]); 25] = [
     ("kind", 120, &["qr", "micro", "rmqr"]),
     ("level", 40, &["L", "M", "Q", "H"]),
@@ -49,10 +49,10 @@ const WRONG: [(&str, &str); 8] = [
     ("part", "17"),
     ("colour", "1"),
 ];
-/// Formats, as often as they are asked for.
+/// Formats; those asked for more often are repeated.
 const FORMATS: [&str; 10] = ["png", "png", "png", "svg", "svg", "pdf", "eps", "txt", "json", "png"];
 
-/// A request, and what its symbol must hold.
+/// A request, and the message that its symbol must hold.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) method: &'static str,
@@ -61,7 +61,7 @@ pub(crate) struct Request {
     pub(crate) body: Vec<u8>,
     pub(crate) message: Vec<u8>,
     pub(crate) format: &'static str,
-    /// As typed.
+    /// Names and values, not yet encoded.
     pub(crate) options: Vec<(&'static str, String)>,
 }
 
@@ -79,7 +79,7 @@ impl Request {
     }
 }
 
-/// The names of all parameters that requests have.
+/// Returns the names of all parameters that requests can have.
 pub(crate) fn names() -> Vec<&'static str> {
     let listed = VALUES.iter().chain(&WORDS).map(|(name, ..)| *name);
     listed.chain(["text", "data", "format"]).collect()
@@ -96,7 +96,7 @@ pub(crate) fn random_request(random: &mut fastrand::Rng) -> Request {
             options.push((*name, pick(random, values).to_owned()));
         }
     }
-    // Without it there is one symbol, which is rarely too small.
+    // Without a largest version, one symbol mostly suffices, and there are no parts.
     if options.iter().any(|(name, _)| *name == "part") && random.bool() {
         options.retain(|(name, _)| *name != "version_max");
         options.push(("version_max", pick(random, &["1", "3", "6"]).to_owned()));
@@ -125,7 +125,7 @@ pub(crate) fn random_request(random: &mut fastrand::Rng) -> Request {
     request
 }
 
-/// A text, or bytes, and the option that has it.
+/// Returns a message, and the options `text` or `data` that carry it.
 fn random_message(random: &mut fastrand::Rng) -> (Vec<u8>, Vec<(&'static str, String)>) {
     let letters =
         ["0123456789", "AZ $%*+-./:19", "abc&=%#/?", "äß€漢字", "漢字東京", "\u{0}\u{1d}~"];
@@ -139,7 +139,7 @@ fn random_message(random: &mut fastrand::Rng) -> (Vec<u8>, Vec<(&'static str, St
             let data = STANDARD.encode(&bytes);
             (bytes, vec![("data", data)])
         }
-        // Of these, one is too many.
+        // A fault: only one of the two is allowed.
         2 if random.bool() => {
             (text.clone().into_bytes(), vec![("text", text), ("data", "AAAA".to_owned())])
         }
@@ -147,7 +147,7 @@ fn random_message(random: &mut fastrand::Rng) -> (Vec<u8>, Vec<(&'static str, St
     }
 }
 
-/// Asks for the format by the path, the parameter or the header.
+/// Asks for the format by the path, a parameter or a header.
 fn choose_format(random: &mut fastrand::Rng, request: &mut Request) {
     let format = request.format;
     match random.u8(..4) {
@@ -167,7 +167,7 @@ fn choose_format(random: &mut fastrand::Rng, request: &mut Request) {
     }
 }
 
-/// The most bytes of a query: a longer request line may be answered 431, for which bodies are meant.
+/// The most bytes of a query. A longer request line may be answered 431, so such requests use a body.
 const MAX_QUERY: usize = 6000;
 
 fn as_query(random: &mut fastrand::Rng, request: &mut Request) {

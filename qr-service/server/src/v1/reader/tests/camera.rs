@@ -1,4 +1,4 @@
-//! What cameras, scanners and printers make of symbols.
+//! Distorts symbols as cameras, scanners and printers do.
 
 use fastrand::Rng;
 use image::codecs::jpeg::JpegEncoder;
@@ -15,40 +15,40 @@ pub(super) fn symbol(text: &str, kind: Kind) -> AnySymbol {
     encode(&Plan::new(options, Format::Json).unwrap()).unwrap().symbol
 }
 
-/// How symbols on a sheet are seen. By default: upright, black on white, with four pixels a module, and sharp.
+/// How the picture shows symbols on a sheet. By default: upright, black on white, sharp, with four pixels per module.
 #[derive(Clone, Debug)]
 pub(super) struct Camera {
-    /// Pixels of a module.
+    /// Pixels per module.
     pub(super) scale: f64,
-    /// Degrees by which the sheet is turned, and by which it is tilted around an axis of that direction.
+    /// In degrees: how far the sheet is turned, how far it is tilted, and the direction of the axis of the tilt.
     pub(super) turn: f64,
     pub(super) tilt: f64,
     pub(super) axis: f64,
-    /// Whether it is seen from behind.
+    /// Whether the sheet is seen from behind.
     pub(super) is_mirrored: bool,
     /// Modules around each symbol.
     pub(super) margin: f64,
-    /// Symbols beside each other.
+    /// Symbols per row.
     pub(super) columns: usize,
-    /// Greys.
+    /// The greys of the modules.
     pub(super) dark: f64,
     pub(super) light: f64,
-    /// Of what is around the sheet; a pattern of greys if there is none.
+    /// The grey around the sheet; `None` stands for a pattern of greys.
     pub(super) around: Option<f64>,
-    /// The size of the picture in pixels, if it is not as large as the sheet.
+    /// The size of the picture in pixels; `None` stands for that of the sheet.
     pub(super) size: Option<(usize, usize)>,
-    /// How much of the light is missing at one side.
+    /// The share of the light that is missing at one side.
     pub(super) shade: f64,
-    /// Pixels: of a lens out of focus, and of a hand that moves.
+    /// The blur of a lens out of focus, and of a moving hand, in pixels.
     pub(super) blur: f64,
     pub(super) motion: f64,
     /// Standard deviation of the greys.
     pub(super) noise: f64,
     /// How far the paper bends, as a share of its height.
     pub(super) bend: f64,
-    /// Spots on the paper.
+    /// The number of spots on the paper.
     pub(super) spots: usize,
-    /// Quality of a JPEG, up to 100.
+    /// The quality of the JPEG, up to 100; with `None` the picture is not stored as JPEG.
     pub(super) jpeg: Option<u8>,
 }
 
@@ -77,14 +77,14 @@ impl Default for Camera {
     }
 }
 
-/// Symbols in places of the same size, row by row.
+/// Symbols in cells of the same size, row by row.
 struct Sheet<'a> {
     symbols: &'a [AnySymbol],
     columns: usize,
     margin: f64,
-    /// Modules of a place.
+    /// The size of a cell, in modules.
     place: (f64, f64),
-    /// Position and radius in modules, and the grey.
+    /// For each spot: position and radius in modules, and grey.
     spots: Vec<(f64, f64, f64, f64)>,
 }
 
@@ -94,7 +94,7 @@ impl Sheet<'_> {
         (self.columns as f64 * self.place.0, rows as f64 * self.place.1)
     }
 
-    /// From 0, dark, to 1, light; `None` beside the sheet.
+    /// Returns the grey at a point, from 0, dark, to 1, light; `None` beside the sheet.
     fn grey(&self, x: f64, y: f64) -> Option<f64> {
         let (width, height) = self.size();
         if x < 0.0 || y < 0.0 || x >= width || y >= height {
@@ -142,7 +142,7 @@ impl Camera {
         let mut grey = Vec::with_capacity(width * height);
         for y in 0..height {
             for x in 0..width {
-                // Four points of each pixel.
+                // The mean of four points of each pixel.
                 let parts = (0..4).map(|part| {
                     let at = |whole: usize, part: usize| whole as f64 + (part as f64 + 0.5) / 2.0;
                     let (x, y) = (at(x, part % 2), at(y, part / 2));
@@ -168,7 +168,7 @@ impl Camera {
         let grey: Vec<u8> = grey
             .into_iter()
             .map(|grey| {
-                // Nearly a normal distribution.
+                // The sum is nearly normally distributed.
                 let noise = (0..4).map(|_| random.f64() - 0.5).sum::<f64>() * 1.73 * self.noise;
                 (grey + noise).clamp(0.0, 255.0) as u8
             })
@@ -176,11 +176,11 @@ impl Camera {
         self.stored(GreyImage { width: width as u32, height: height as u32, grey })
     }
 
-    /// The point of the sheet that is seen at a pixel, as far from the middle of the picture.
+    /// Returns the point of the sheet at a pixel; both are given relative to the middle.
     fn on_sheet(&self, x: f64, y: f64, wide: f64, high: f64) -> (f64, f64) {
         let (sin, cos) = self.axis.to_radians().sin_cos();
         let (tilt_sin, tilt_cos) = self.tilt.to_radians().sin_cos();
-        // Along the axis and across it, where the paper goes into the distance.
+        // Along the axis of the tilt, and across it, where the paper recedes.
         let (along, across) = (x * cos + y * sin, y * cos - x * sin);
         let distance = 2.2 * wide.max(high) * self.scale;
         let far = distance / (distance * tilt_cos - across * tilt_sin);
@@ -203,13 +203,13 @@ impl Camera {
     }
 }
 
-/// Stains of all greys.
+/// A pattern of stains in all greys.
 fn pattern(x: f64, y: f64, seed: u64) -> f64 {
     let phase = (seed % 100) as f64;
     140.0 + 60.0 * (x / 31.0 + phase).sin() + 50.0 * (y / 23.0 + x / 47.0 + phase * 0.7).sin()
 }
 
-/// The mean of each pixel and its neighbours in a row or a column, with these weights.
+/// Replaces each pixel by the weighted mean of it and its neighbours in the row or the column.
 fn smeared(grey: &[f64], width: usize, weights: &[f64], in_rows: bool) -> Vec<f64> {
     let height = grey.len() / width;
     let (count, stride) = if in_rows { (width, 1) } else { (height, width) };

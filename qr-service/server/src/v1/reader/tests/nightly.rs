@@ -1,4 +1,4 @@
-//! A corpus of pictures that are hard to read, beside zxing-cpp with all that it tries.
+//! Compares the decoder with zxing-cpp, at its highest effort, on a corpus of pictures that are hard to read.
 //!
 //! `cargo test --release -p qr-service --all-features nightly::corpus -- --nocapture` prints both rates and times.
 
@@ -12,20 +12,20 @@ use super::camera::{Camera, symbol};
 use crate::v1::options::Kind;
 use crate::v1::reader::{GreyImage, read_photo};
 
-/// Pictures of each way to be hard.
+/// Pictures per difficulty.
 const EACH: usize = 15;
-/// The least share that is read of what zxing-cpp reads, and the longest time beside its.
+/// Of the pictures that zxing-cpp reads, the decoder must read this share, in at most so many times zxing-cpp's time.
 const MIN_SHARE: f64 = 0.95;
 const MAX_TIMES: f64 = 3.0;
 
-/// A way to be hard, drawn at random.
+/// A difficulty: draws a camera at random.
 type Way = fn(&mut Rng) -> Camera;
 
 fn between(random: &mut Rng, from: f64, to: f64) -> f64 {
     from + random.f64() * (to - from)
 }
 
-/// By hand: slightly turned and tilted, on a table.
+/// A picture taken by hand: slightly turned and tilted, on a table.
 fn by_hand(random: &mut Rng) -> Camera {
     Camera {
         scale: between(random, 3.0, 8.0),
@@ -79,7 +79,7 @@ fn by_us(picture: &GreyImage) -> Vec<String> {
     reading.found.into_iter().map(|found| found.text).collect()
 }
 
-/// The texts, and the shortest of three times.
+/// Reads the picture three times; returns the texts and the shortest time.
 fn timed(read: fn(&GreyImage) -> Vec<String>, picture: &GreyImage) -> (Vec<String>, Duration) {
     let once = || {
         let begun = Instant::now();
@@ -131,7 +131,7 @@ fn corpus_of_hard_pictures_is_read_as_zxing_reads_it() {
     let all = &sums["~ all"];
     assert!(all.zxing * 2 > WAYS.len() * EACH, "{} are read: too hard to tell anything", all.zxing);
     assert!(all.both as f64 >= MIN_SHARE * all.zxing as f64, "{} of {}", all.both, all.zxing);
-    // A debug build of ours is slow; theirs is optimised as well.
+    // A debug build of our decoder is slow; zxing-cpp is always optimised.
     if !cfg!(debug_assertions) {
         assert!(all.our_ms < MAX_TIMES * all.zxing_ms, "{} and {} ms", all.our_ms, all.zxing_ms);
     }

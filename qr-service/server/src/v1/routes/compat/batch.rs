@@ -1,5 +1,5 @@
-//! QuickChart's `/qr/batch`: JSON in, a ZIP out, all or nothing. A wrong request gets 400 and
-//! `{"success": false, "error": "qrCodes[0]: Error: ..."}` for the first code that is wrong.
+//! QuickChart's `/qr/batch`: takes JSON and answers with a ZIP of all codes. If any code is wrong, the answer is 400
+//! and `{"success": false, "error": "qrCodes[0]: Error: ..."}` for the first wrong one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::v1::headers::disposition;
 
 const MAX_CODES: usize = 1000;
 const MAX_PIXELS: i64 = 450_000_000;
-/// Pixels of JPEGs, which take longer than all else.
+/// The most pixels of all JPEGs, which take longer than the other formats.
 const MAX_JPEG_PIXELS: i64 = 45_000_000;
-/// Bytes of a request: a thousand texts of a kilobyte.
+/// The most bytes of a request, enough for a thousand texts of a kilobyte.
 const MAX_BODY_BYTES: usize = 1 << 20;
-/// Bytes of an archive, which is made in memory.
+/// The most bytes of an archive, which is made in memory.
 const MAX_ARCHIVE_BYTES: usize = 16 << 20;
-/// The share that one has of the room for uploads: four of them take all.
+/// The share of the room for uploads that one request takes: four requests take all of it.
 const ROOM_KIB: u32 = 4 << 10;
 
 /// Answers `/qr/batch`.
@@ -37,7 +37,7 @@ pub(super) async fn answer(
     request: Request,
 ) -> Result<Response, Refusal> {
     let body = request.into_body();
-    // As for pictures that are sent: few of them take memory at once.
+    // Like uploaded pictures, only a few batches may take memory at once.
     let _place = api.uploads.try_acquire_many(ROOM_KIB).map_err(|_| Refusal::Busy)?;
     let body = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
     let (codes, filename) = match codes_of(&body) {
@@ -75,7 +75,7 @@ fn refuse(error: &str) -> Response {
 }
 
 fn error_of(index: usize, wrong: &Wrong) -> String {
-    // Their own words, without the name in front.
+    // QuickChart's own message has no parameter name in front.
     let line = match wrong.detail.starts_with("You are missing") {
         true => wrong.detail.clone(),
         false => line_of(wrong),
@@ -100,7 +100,7 @@ fn codes_of(body: &[u8]) -> Result<(Vec<Fields>, String), String> {
     }
     let objects: Option<Vec<Map<String, Value>>> =
         codes.iter().map(|code| code.as_object().cloned()).collect();
-    let objects = objects.ok_or("qrCodes: every code is an object")?;
+    let objects = objects.ok_or("qrCodes: every code must be an object")?;
     let codes: Vec<Fields> = objects.iter().map(of_json).collect();
     check_pixels(&codes)?;
     let filename = filename.as_ref().and_then(Value::as_str).map(clean).unwrap_or_default();
@@ -129,7 +129,7 @@ fn extension(code: &Fields) -> &'static str {
     }
 }
 
-/// A name that no other file of the archive has.
+/// A file name that is unique in the archive.
 fn name_of(code: &Fields, index: usize, names: &mut HashSet<String>) -> String {
     let extension = extension(code);
     let given = code.first("filename").map(|name| clean(text(name))).unwrap_or_default();
@@ -137,7 +137,7 @@ fn name_of(code: &Fields, index: usize, names: &mut HashSet<String>) -> String {
     let stem = if stem.is_empty() { format!("qr-{}", index + 1) } else { stem };
     let mut name = format!("{stem}.{extension}");
     let mut number = 2;
-    // Some systems take names that differ in case alone for the same.
+    // Some systems ignore the case of file names.
     while !names.insert(name.to_lowercase()) {
         name = format!("{stem}-{number}.{extension}");
         number += 1;

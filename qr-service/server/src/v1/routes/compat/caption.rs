@@ -10,10 +10,10 @@ const DEFAULT_SIZE_PX: f32 = 10.0;
 const SIZES_PX: std::ops::RangeInclusive<f32> = 1.0..=200.0;
 const MOST_CHARACTERS: usize = 500;
 
-/// What is asked for; `None` if it has no words. It has the same font whatever family is asked for.
+/// Reads the caption of a request; `None` if there is none. The font is the same whatever family the request asks for.
 ///
 /// # Errors
-/// If there are too many words or the font lacks some of their characters, or if size or colour are none.
+/// If the caption is too long, the font lacks one of its characters, or its size or colour is invalid.
 pub(super) fn read(asked: &Fields) -> Result<Option<Letters>, Wrong> {
     let of = |name: &str| asked.first(name).map(text).filter(|value| !value.trim().is_empty());
     let Some(words) = of("caption") else { return Ok(None) };
@@ -21,7 +21,7 @@ pub(super) fn read(asked: &Fields) -> Result<Option<Letters>, Wrong> {
         let detail = format!("it has more than {MOST_CHARACTERS} characters");
         return Err(Wrong::new("caption", detail));
     }
-    // As for all numbers there, what is none is the default.
+    // As in QuickChart, an invalid number means the default.
     let size_px = of("captionFontSize").and_then(|size| size.parse().ok());
     let size_px = size_px.unwrap_or(DEFAULT_SIZE_PX);
     if !SIZES_PX.contains(&size_px) {

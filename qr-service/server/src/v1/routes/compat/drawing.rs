@@ -1,4 +1,4 @@
-//! From a service's parameters to a picture that can be read.
+//! Draws the pictures of other services' parameters, and checks that they can be read.
 
 use qr_core::{Color, Print, Svg, to_eps, to_svg};
 
@@ -12,7 +12,7 @@ use crate::v1::plan::{Colors, Plan};
 use crate::v1::symbol::{Encoded, encode};
 use crate::v1::verify;
 
-/// The most pixels a side, as for `/v1/qr`.
+/// The most pixels a side, the same as for `/v1/qr`.
 pub(super) use crate::v1::options::MAX_SIZE_PX;
 
 /// A point of PostScript in millimetres.
@@ -21,18 +21,18 @@ const POINT_MM: f64 = 25.4 / 72.0;
 /// The most pixels a side of a JPEG with shapes, colours of its own or a caption, which takes 7 MB before it is compressed.
 const MOST_STYLED_JPEG_PX: i64 = 1000;
 
-/// Puts a symbol of so many modules a side into a picture.
+/// Places a symbol in a picture, given its modules a side.
 type Layout = Box<dyn Fn(u32) -> Result<Placement, Wrong> + Send>;
 
-/// What to draw.
+/// A picture to draw.
 pub(super) enum Drawing {
     Pixels(PixelFormat, Layout),
-    /// `margin` gives modules for the symbol's modules a side.
+    /// `width` is in pixels. `margin` returns the margin in modules, given the symbol's modules a side.
     Svg {
         width: Option<u32>,
         margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
     },
-    /// `points` is the width.
+    /// `points` is the width. `margin` is as for `Svg`.
     Eps {
         points: u32,
         margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
@@ -49,15 +49,15 @@ impl Drawing {
     }
 }
 
-/// What no option says of the finder patterns.
+/// Properties of the finder patterns for which `/v1/qr` has no options.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Finders {
-    /// The shape of their cores, where it is another.
+    /// The shape of their cores, if it differs from that of the patterns.
     pub(super) cores: Option<FinderShape>,
     pub(super) color: Option<Color>,
 }
 
-/// What is wrong with a parameter, which is named as we name it or as the service does.
+/// The fault of a parameter, with our name for it or with that of the other service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) parameter: String,
@@ -69,7 +69,7 @@ impl Wrong {
         Wrong { parameter: parameter.to_owned(), detail: detail.into() }
     }
 
-    /// As one line, with the service's names.
+    /// The fault in one line, with the other service's names, given as pairs of ours and theirs.
     pub(super) fn line(&self, names: &[(&str, &str)]) -> String {
         let theirs = names.iter().find(|(ours, _)| *ours == self.parameter).map(|(_, it)| *it);
         format!("{}: {}", theirs.unwrap_or(&self.parameter), self.detail)
@@ -86,7 +86,7 @@ impl From<Fault> for Wrong {
     }
 }
 
-/// The symbol of `options`, which have neither format nor size.
+/// Encodes the symbol of `options`, which must have neither format nor size.
 pub(super) fn symbol(options: &Options) -> Result<Encoded, Wrong> {
     Ok(encode(&plan(options, Format::Png)?)?)
 }
@@ -98,18 +98,18 @@ fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
     })
 }
 
-/// Makes a picture, and decodes it unless it is plain.
+/// Draws a picture, and decodes it unless it is plain.
 ///
 /// # Errors
-/// Why there is none, or why nobody could read it.
+/// If the picture cannot be made or cannot be read.
 pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Wrong> {
     draw_with(options, Finders::default(), picture)
 }
 
-/// The same with finder patterns that no option describes.
+/// Like [`draw`], with properties of the finder patterns that no option has.
 ///
 /// # Errors
-/// As [`draw`].
+/// Those of [`draw`].
 pub(super) fn draw_with(
     options: &Options,
     finders: Finders,
@@ -141,7 +141,7 @@ pub(super) fn draw_with(
         }
         Drawing::Eps { points, margin } => {
             if colors != Colors::PLAIN {
-                return Err(Wrong::new("dark", "EPS is black without a background"));
+                return Err(Wrong::new("dark", "an EPS is black and has no background"));
             }
             let margin_modules = margin(modules.width() as u32)?;
             let width_mm = f64::from(*points) * POINT_MM;
@@ -188,22 +188,23 @@ fn draw_styled(
     }
 }
 
-/// Whether a picture of `size` pixels a side that [`converted`] has to convert takes not too much memory.
+/// Checks that [`converted`] does not take too much memory for a picture of `size` pixels a side.
 ///
 /// # Errors
-/// That it takes too much.
+/// If it would.
 pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Wrong> {
     if format != PixelFormat::Png && size > MOST_STYLED_JPEG_PX {
-        let detail = format!("with styles a JPEG has at most {MOST_STYLED_JPEG_PX}; use png");
+        let detail =
+            format!("a JPEG with styles has at most {MOST_STYLED_JPEG_PX} pixels a side; use png");
         return Err(Wrong::new("size", detail));
     }
     Ok(())
 }
 
-/// A PNG in another format.
+/// Converts a PNG to another format.
 ///
 /// # Errors
-/// A defect of an encoder.
+/// If an encoder fails, which is a defect.
 pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, Wrong> {
     raster::converted(png, format).map_err(|error| Wrong::new("format", error))
 }

@@ -1,4 +1,4 @@
-//! Parameters as other services read them: from the query, a form or both, as bytes, and unknown ones too.
+//! Reads parameters as other services do: from the query, a form or both, as bytes, including unknown ones.
 
 use axum::body::Body;
 use base64::Engine as _;
@@ -10,7 +10,7 @@ use percent_encoding::percent_decode;
 use super::super::bodies::{in_time, read_form, read_whole};
 use crate::v1::fault::Refusal;
 
-/// The most parameters that are read; those beyond them are left out.
+/// The most parameters that are read; further ones are ignored.
 const MAX_PARAMETERS: usize = 100;
 
 /// Whether `+` is a space in a query.
@@ -25,7 +25,7 @@ pub(super) enum Plus {
 pub(super) struct Fields(Vec<(String, Vec<u8>)>);
 
 impl Fields {
-    /// Of a query or a form of the type `application/x-www-form-urlencoded`. A `%` without two digits stays.
+    /// Reads a query, or a form of the type `application/x-www-form-urlencoded`. A `%` without two digits stays.
     pub(super) fn of_query(query: &[u8], plus: Plus) -> Self {
         let decode = |part: &[u8]| -> Vec<u8> {
             let spaced: Vec<u8> = match plus {
@@ -43,7 +43,7 @@ impl Fields {
         Fields(pairs.take(MAX_PARAMETERS).map(pair).collect())
     }
 
-    /// Of a body: a form of either type, up to `limit` bytes. `None` if it is neither.
+    /// Reads a body that is a form of either type, up to `limit` bytes. `None` if it is not a form.
     ///
     /// # Errors
     /// If it is too long, slow or damaged.
@@ -90,7 +90,8 @@ impl Fields {
     }
 }
 
-/// A value as text, for parameters that are no texts to encode: what is not UTF-8 is no valid value.
+/// A value as text, for parameters other than the text to encode. Bytes that are not UTF-8 become U+FFFD, which is not
+/// valid in any of them.
 pub(super) fn text(value: &[u8]) -> &str {
     std::str::from_utf8(value).unwrap_or("\u{fffd}")
 }

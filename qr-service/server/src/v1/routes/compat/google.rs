@@ -1,5 +1,5 @@
-//! The QR codes of Google Image Charts, `/chart?cht=qr`, which was shut down and is still in many programs.
-//! Its documentation is kept by zxing, whose ChartServlet answers the same. A wrong request gets 400.
+//! The QR codes of Google Image Charts, `/chart?cht=qr`. Google has shut the service down, but many programs still use
+//! it. zxing keeps its documentation and has a ChartServlet that answers the same. A wrong request gets 400.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::v1::fault::Refusal;
 use crate::v1::options::{Bytes, LevelName, Mode, Options};
 
-/// Our parameters, and theirs.
+/// Our names of parameters, and theirs.
 const NAMES: [(&str, &str); 5] =
     [("text", "chl"), ("data", "chl"), ("level", "chld"), ("scale", "chs"), ("size", "chs")];
 
@@ -48,7 +48,7 @@ pub(super) async fn answer(
     })
 }
 
-/// A form, or any other body as the text.
+/// Reads a body: a form, or else the text to encode.
 async fn posted(parts: &Parts, body: Body, query: Fields) -> Result<Fields, Refusal> {
     let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
     let form = Fields::of_body(&parts.headers, Body::from(bytes.clone()), MAX_BODY_BYTES).await;
@@ -77,7 +77,7 @@ fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
     let chl = chl.ok_or_else(|| Wrong::new("chl", "it is required"))?;
     let chl = std::str::from_utf8(chl).map_err(|_| Wrong::new("chl", "it is not UTF-8"))?;
     let options = encoded(chl, of("choe").unwrap_or("UTF-8"), level)?;
-    // The picture grows where it is too small.
+    // A picture that is too small for the symbol grows.
     let layout = move |modules: u32| {
         let needed = modules + 2 * margin;
         let (width, height) = (width.max(needed), height.max(needed));
@@ -86,7 +86,7 @@ fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
     Ok((options, Drawing::Pixels(PixelFormat::Png, Box::new(layout))))
 }
 
-/// Width and height, `WxH`; or one number for both, which QuickChart's form of this path takes.
+/// Width and height, `WxH`; or one number for both, which QuickChart accepts on this path.
 fn size(chs: &str) -> Result<(u32, u32), Wrong> {
     let (width, height) = chs.split_once('x').unwrap_or((chs, chs));
     let sides = width.parse::<u32>().ok().zip(height.parse::<u32>().ok());
@@ -118,7 +118,8 @@ fn level_and_margin(chld: &str) -> Result<(LevelName, u32), Wrong> {
     Ok((level, margin.ok_or_else(wrong)?))
 }
 
-/// The text in the encoding of `choe`. As there, Shift_JIS takes Kanji mode where all characters have it.
+/// The options for a text in the encoding `choe`. As in Google's service, Shift_JIS means Kanji mode if all characters
+/// have it.
 fn encoded(chl: &str, choe: &str, level: LevelName) -> Result<Options, Wrong> {
     let with = |text: Option<String>, data: Option<Vec<u8>>| Options {
         text,

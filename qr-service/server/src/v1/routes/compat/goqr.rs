@@ -16,7 +16,7 @@ use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::v1::fault::Refusal;
 use crate::v1::options::{Bytes, Ink, LevelName, Options};
 
-/// Our parameters, and theirs.
+/// Our names of parameters, and theirs.
 const NAMES: [(&str, &str); 7] = [
     ("text", "data"),
     ("level", "ecc"),
@@ -27,7 +27,7 @@ const NAMES: [(&str, &str); 7] = [
     ("version_max", "data"),
 ];
 
-/// The most pixels a side, and logical units of a vector.
+/// The most pixels a side of a raster picture, and the most units a side of a vector picture.
 const MOST_PIXELS: u32 = 1000;
 const MOST_UNITS: u32 = 1_000_000;
 
@@ -51,7 +51,8 @@ pub(super) async fn create(
     })
 }
 
-/// The parameters of a request. What stands in the query counts before the same in the body.
+/// The parameters of a request, with those of the query last, so that they override those of the body. For a wrong
+/// method the inner error is the answer.
 pub(super) async fn asked(
     request: Request,
     limit: usize,
@@ -62,7 +63,7 @@ pub(super) async fn asked(
         Method::GET | Method::HEAD => Ok(Ok(query)),
         Method::POST => {
             let form = Fields::of_body(&parts.headers, body, limit).await?.unwrap_or_default();
-            // Of repeated ones, PHP takes the last.
+            // goQR runs on PHP, which takes the last of repeated parameters.
             Ok(Ok(form.then(query)))
         }
         _ => Ok(Err(refuse_method())),
@@ -112,7 +113,10 @@ fn read_data(data: &[u8], from: Charset, to: Charset, options: &mut Options) -> 
     }
     let text = match from {
         Charset::Utf8 => std::str::from_utf8(data).map(str::to_owned).map_err(|_| {
-            Wrong::new("data", "it is not UTF-8; give charset-source=ISO-8859-1 if it is that")
+            Wrong::new(
+                "data",
+                "it is not UTF-8; if it is ISO-8859-1, add charset-source=ISO-8859-1",
+            )
         })?,
         Charset::Latin1 => data.iter().copied().map(char::from).collect(),
     };
@@ -169,7 +173,7 @@ fn picture(
     };
     let most = if pixels.is_some() { MOST_PIXELS } else { MOST_UNITS };
     let size = side(size.unwrap_or("200x200"), most)?;
-    // The largest whole number of pixels a module, with the margin and the zone around them.
+    // The largest whole number of pixels per module that leaves room for the margin and the quiet zone.
     let scale = move |modules: u32| match size.saturating_sub(2 * margin) / (modules + 2 * zone) {
         0 => {
             let least = modules + 2 * zone + 2 * margin;

@@ -1,5 +1,5 @@
-//! goQR's `/v1/read-qr-code/` (goqr.me/api/doc/read-qr-code). As there, what cannot be read is no HTTP error:
-//! the symbol has an `error` instead of `data`. A `fileurl` is never fetched; the answer says so.
+//! goQR's `/v1/read-qr-code/` (goqr.me/api/doc/read-qr-code). As in goQR, a picture that cannot be read is not an HTTP
+//! error: its symbol has `error` instead of `data`. A `fileurl` is never fetched, and the answer says so.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::v1::fault::Refusal;
 use crate::v1::options::Kind;
 use crate::v1::reader::{self, GreyImage};
 
-/// The longest file, in bytes; theirs too.
+/// The longest file, in bytes, the same as in goQR.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Answers `/v1/read-qr-code/`.
@@ -56,7 +56,7 @@ pub(super) async fn read(
 
 const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
 
-/// The texts on a picture; one error if there are none.
+/// The texts of the symbols on a picture, or one error if there are none.
 fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
     let found = reader::read_photo(picture, &[Kind::Qr], MAX_SYMBOLS).found;
     if found.is_empty() {

@@ -1,4 +1,4 @@
-//! QuickChart's styles and its picture in the middle, as options of ours.
+//! Translates QuickChart's styles and its picture in the middle to our options.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,13 +7,13 @@ use super::drawing::{Finders, Wrong, symbol};
 use super::fields::{Fields, text};
 use crate::v1::options::{FinderShape, Ink, LevelName, Logo, Options, Shape};
 
-/// The share of the symbol's width that the picture in the middle has where nothing says otherwise.
+/// Default width of the picture in the middle, as a share of the symbol's width.
 const DEFAULT_RATIO: f64 = 0.3;
 
-/// Puts the styles into `options`. A style that is not known is the default, as there.
+/// Reads the styles into `options`. As in QuickChart, an unknown style means the default.
 ///
 /// # Errors
-/// If the colour is none.
+/// If the colour is invalid.
 pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
     options.shape = match of("dotStyle") {
@@ -36,17 +36,17 @@ pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finde
     let color = color
         .map_err(|_| Wrong::new("finderColor", "use 3, 4, 6 or 8 hexadecimal digits"))?
         .map(|ink| ink.0);
-    // What is as it would be anyway leaves the picture plain.
+    // Values that equal the default are left out, so that the picture stays plain.
     let cores = cores.filter(|cores| *cores != options.finder_shape.unwrap_or_default());
     let dark = options.dark.map_or(qr_core::Color::BLACK, |ink| ink.0);
     Ok(Finders { cores, color: color.filter(|color| *color != dark) })
 }
 
-/// Puts the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole
+/// Reads the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole
 /// picture, in pixels and in modules.
 ///
 /// # Errors
-/// If it is an address, which is not fetched, or no Base64.
+/// If it is a URL, which is not fetched, or is not Base64.
 pub(super) fn read_center_image(
     asked: &Fields,
     size: i64,
@@ -67,8 +67,7 @@ pub(super) fn read_center_image(
         Some(longer) => {
             let modules = f64::from(symbol(options)?.symbol.modules().width() as u32);
             let module_px = size.max(1) as f64 / (modules + 2.0 * f64::from(margin));
-            // A logo's field has half a module of light on each side, and an odd number of them, which is rounded
-            // down.
+            // A logo's field is half a module wider on each side, and has an odd number of modules, rounded down.
             let field = (longer / module_px / 2.0).round() * 2.0 + 1.0;
             (field + 0.01) / modules
         }

@@ -1,5 +1,5 @@
-//! The paths of other QR services, as their users have them in their code. Each is off until it is
-//! switched on, since an app may have such paths of its own. docs/switching.md says what differs.
+//! The paths of other QR services, so that programs that use these services can switch. Each service is off by
+//! default, because an app may have such paths of its own. docs/switching.md lists the differences.
 //!
 //! | service | paths | |
 //! | --- | --- | --- |
@@ -9,8 +9,8 @@
 //! | Google Image Charts | `/chart` | [`google`] |
 //! | qrcode.show | every path of one host name | [`show`] |
 //!
-//! They take parameters as leniently as the services do: unknown ones are ignored, and of repeated ones
-//! one counts. The symbols, and the check that they can be read, are those of `/v1/qr`. Nothing is fetched.
+//! They read parameters as leniently as the services do: unknown ones are ignored, and one of repeated ones
+//! counts. Symbols and the check that they can be read are those of `/v1/qr`. No URL is fetched.
 
 mod batch;
 mod caption;
@@ -71,7 +71,7 @@ impl FromStr for Service {
     }
 }
 
-/// Marks an answer of another service's path, which no path alone tells: one service has all of them.
+/// Marks the answer of another service's route. The path alone cannot tell, because qrcode.show takes every path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Compatible;
 
@@ -96,7 +96,7 @@ pub(super) fn router(services: &[Service]) -> Router<Arc<Api>> {
     router.method_not_allowed_fallback(|| async { Refusal::Method("POST") })
 }
 
-/// These routes, whose answers are marked.
+/// The routes with a layer that marks their answers as [`Compatible`].
 pub(super) fn marked(routes: Router) -> Router {
     if routes.has_routes() { routes.route_layer(map_response(mark)) } else { routes }
 }
@@ -106,7 +106,7 @@ async fn mark(mut response: Response) -> Response {
     response
 }
 
-/// Answers every path of one host name as qrcode.show does.
+/// The routes of one host name, which answer every path like qrcode.show.
 #[derive(Clone, Debug)]
 pub(crate) struct HostRoutes {
     name: Arc<str>,
@@ -119,7 +119,7 @@ impl HostRoutes {
         HostRoutes { name: name.into(), router: router.with_state(api) }
     }
 
-    /// `routes`, but for this host.
+    /// A router that answers this host, and passes all other requests to `routes`.
     pub(crate) fn before(self, routes: Router) -> Router {
         routes.layer(from_fn(move |request: Request, next: Next| {
             let host = self.clone();
@@ -143,7 +143,7 @@ impl HostRoutes {
     }
 }
 
-/// What a client says of the picture that it has.
+/// The client of a request, for deciding whether it already has the picture.
 struct Client {
     method: Method,
     headers: HeaderMap,
@@ -154,8 +154,8 @@ impl Client {
         Client { method: request.method().clone(), headers: request.headers().clone() }
     }
 
-    /// The answer with a picture: 304 if the client has it. The strong tag is of the picture's bytes, since
-    /// these services read one request in many ways.
+    /// The answer with a picture, or 304 if the client has it. The strong tag is a hash of the picture's bytes,
+    /// because these services accept the same request in many forms.
     fn answer(&self, media: &'static str, picture: Vec<u8>, cache: &'static str) -> Response {
         let cache = HeaderValue::from_static(cache);
         let is_get = matches!(self.method, Method::GET | Method::HEAD);
@@ -170,7 +170,7 @@ impl Client {
     }
 }
 
-/// What is wrong with a request, as a line.
+/// An answer 400 with one line of text.
 fn refuse(line: &str) -> Response {
     uncached(StatusCode::BAD_REQUEST, "text/plain; charset=utf-8", format!("{line}\n"))
 }
@@ -190,7 +190,7 @@ fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) ->
     response
 }
 
-/// The same, which no cache may keep.
+/// Like [`with_body`], for answers that no cache may keep.
 fn uncached(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
     let mut response = with_body(status, media, body);
     response.headers_mut().insert(CACHE_CONTROL, NO_STORE);

@@ -1,5 +1,5 @@
 //! QuickChart's `/qr` (quickchart.io/documentation/qr-codes). A wrong request gets 400, a picture of a cross,
-//! and the reason in `X-quickchart-error`, since the answer is most often shown by an `<img>`.
+//! and the reason in `X-quickchart-error`, because most answers are shown by an `<img>`.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::v1::letters::Letters;
 use crate::v1::options::{Ink, LevelName, Mode, Options};
 use crate::v1::plan::Colors;
 
-/// Our parameters, and theirs.
+/// Our names of parameters, and theirs.
 const NAMES: [(&str, &str); 8] = [
     ("level", "ecLevel"),
     ("scale", "size"),
@@ -40,7 +40,7 @@ const ERROR: HeaderName = HeaderName::from_static("x-quickchart-error");
 
 const DEFAULT_SIZE_PX: i64 = 150;
 pub(super) const MOST_SIZE_PX: i64 = 3000;
-/// Modules of a picture whose size is too small are drawn with so many pixels.
+/// Pixels per module if the requested size is too small for the symbol.
 const FALLBACK_SCALE: u32 = 4;
 /// The widest margin, in modules.
 const MOST_MARGIN: i64 = 100;
@@ -75,10 +75,10 @@ pub(super) async fn answer(
     Ok(response)
 }
 
-/// The parameters of a JSON object; `None` if the body is none.
+/// The parameters of a JSON object; `None` if the body is not one.
 ///
 /// # Errors
-/// If it is too long or slow, or all places for long ones are taken.
+/// If the body is too long or slow, or all places for long bodies are taken.
 pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fields>, Refusal> {
     let _place = place_for_long(headers).await?;
     let bytes = in_time(read_whole(body, MAX_OPTIONS_BYTES)).await?;
@@ -86,21 +86,21 @@ pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fie
     Ok(fields.as_ref().map(of_json))
 }
 
-/// Media type and bytes of what is asked for.
+/// Media type and bytes of the requested picture.
 ///
 /// # Errors
-/// Why there is no such picture, or nobody could read it.
+/// If the picture cannot be made or cannot be read.
 pub(super) fn drawn(asked: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
     let code = read(asked)?;
     let picture = code.draw()?;
-    // There it is the PNG in Base64, without `data:` before it.
+    // In QuickChart, `base64` means the PNG in Base64, without `data:` before it.
     if asked.first("format") == Some(b"base64") {
         return Ok(("text/plain; charset=utf-8", base64(&picture).into_bytes()));
     }
     Ok((code.content_type(), picture))
 }
 
-/// Inserts a header unless its value is empty or none.
+/// Inserts a header unless its value is empty or invalid.
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let (false, Ok(value)) = (value.is_empty(), HeaderValue::from_str(value)) {
         headers.insert(name, value);
@@ -113,12 +113,12 @@ fn refuse(wrong: &Wrong) -> Response {
     response
 }
 
-/// What is wrong as one line, with QuickChart's names.
+/// The fault in one line, with QuickChart's names.
 pub(super) fn line_of(wrong: &Wrong) -> String {
     wrong.line(&NAMES).replace("logo_size", "centerImageSizeRatio")
 }
 
-/// The fields of a JSON object; those that are neither text, number nor truth value are left out.
+/// The fields of a JSON object. Fields that are neither text, number nor boolean are left out.
 pub(super) fn of_json(fields: &Map<String, Value>) -> Fields {
     let mut asked = Fields::default();
     for (name, value) in fields {
@@ -131,7 +131,7 @@ pub(super) fn of_json(fields: &Map<String, Value>) -> Fields {
     asked
 }
 
-/// The side of a picture in pixels that a request asks for.
+/// The requested side of a picture, in pixels.
 pub(super) fn size_px(asked: &Fields) -> i64 {
     match asked.first("size").and_then(|size| leading_number(text(size))) {
         None | Some(0) => DEFAULT_SIZE_PX,
@@ -139,7 +139,7 @@ pub(super) fn size_px(asked: &Fields) -> i64 {
     }
 }
 
-/// As `parseInt` reads it: digits at the beginning, after a sign.
+/// Reads a number like JavaScript's `parseInt`: an optional sign and the digits at the beginning.
 fn leading_number(value: &str) -> Option<i64> {
     let value = value.trim_start();
     let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
@@ -153,7 +153,7 @@ pub(super) struct Code {
     options: Options,
     finders: Finders,
     picture: Drawing,
-    /// What is drawn below the picture, which is a PNG then, and the format that this becomes.
+    /// The caption to draw below the picture, and the format to convert the result to. `picture` is then a PNG.
     caption: Option<(Letters, PixelFormat)>,
 }
 
@@ -163,8 +163,10 @@ impl Code {
         with_caption.unwrap_or_else(|| self.picture.content_type())
     }
 
+    /// Draws the code with its caption.
+    ///
     /// # Errors
-    /// Why there is no such picture, or nobody could read it.
+    /// If the picture cannot be made or cannot be read.
     pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
         let drawn = draw_with(&self.options, self.finders, &self.picture)?;
         match &self.caption {
@@ -177,7 +179,7 @@ impl Code {
         }
     }
 
-    /// Pixels that the margin lacks to be the standard's quiet zone.
+    /// Pixels that the margin lacks for the standard's quiet zone.
     fn missing_quiet_zone_px(&self) -> Result<u32, Wrong> {
         let modules = symbol(&self.options)?.symbol.modules().width() as u32;
         let scale = match &self.picture {
@@ -204,7 +206,7 @@ pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
             Some("m" | "medium") => Some(LevelName::M),
             Some("q" | "quartile") => Some(LevelName::Q),
             Some("h" | "high") => Some(LevelName::H),
-            // H with a picture in the middle, else M, which are our defaults too.
+            // H with a picture in the middle, else M. Our defaults are the same.
             _ => None,
         },
         mode: (of("mode") == Some(b"sjis")).then_some(Mode::Kanji),
@@ -228,7 +230,7 @@ pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
     };
     let caption = match caption::read(asked)? {
         Some(caption) => {
-            // The code without it would look right and lack something.
+            // Refused, because a code without its caption would go unnoticed.
             let format = pixels.ok_or_else(|| Wrong::new("caption", "use png or jpg, not svg"))?;
             check_styled(format, size)?;
             Some((caption, format))
@@ -241,7 +243,7 @@ pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
 
 /// `pixels` is `None` for an SVG.
 fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Drawing {
-    // npm's qrcode takes no width below that of the smallest symbol.
+    // npm's qrcode ignores a width below that of the smallest symbol.
     let width = u32::try_from(size).ok().filter(|size| *size >= 21);
     let Some(pixels) = pixels else {
         return Drawing::Svg { width, margin: Box::new(move |_| Ok(margin)) };

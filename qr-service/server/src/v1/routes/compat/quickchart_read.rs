@@ -1,7 +1,8 @@
-//! QuickChart's `/qr-read`: a picture in Base64 in, `{"result": TEXT}` out.
+//! QuickChart's `/qr-read`: takes a picture in Base64 and answers with `{"result": TEXT}`.
 //!
-//! What cannot be read has `error` instead, in their words. They send it with the status 500; here it is 400, since
-//! alerts and gates would take a 500 for a failure of the service. An address is never fetched.
+//! For a picture that cannot be read, the answer has `error` instead, in QuickChart's words. QuickChart sends it with
+//! status 500; here it is 400, because alerts and gates would take a 500 for a failure of the service. No URL is
+//! fetched.
 
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ pub(super) async fn read(
     Ok(uncached(status, "application/json", body.to_string()))
 }
 
-/// The picture's file. As there, `url` counts before `image`.
+/// The picture's file. As in QuickChart, `url` takes precedence over `image`.
 fn file_of(asked: &Fields) -> Result<Vec<u8>, &'static str> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
     match (of("url"), of("image")) {

@@ -1,4 +1,4 @@
-//! Pictures of pixels at sizes that `/v1/qr` does not have: rectangles, and margins in pixels.
+//! Raster pictures with sizes that `/v1/qr` does not offer: rectangles, and margins in pixels.
 
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
@@ -10,7 +10,7 @@ use crate::v1::picture::over_white;
 use crate::v1::plan::Colors;
 use crate::v1::symbol::AnySymbol;
 
-/// Artefacts of a JPEG are invisible from here on.
+/// From this quality on, the artefacts of a JPEG are invisible.
 const JPEG_QUALITY: u8 = 92;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl PixelFormat {
     }
 }
 
-/// Where the modules are in a picture, in pixels.
+/// The size of a picture and the place of the symbol in it, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placement {
     pub(super) width: u32,
@@ -52,7 +52,7 @@ impl Placement {
 /// Draws a symbol.
 ///
 /// # Errors
-/// A defect of an encoder, which cannot fail on what it gets.
+/// If an encoder fails, which is a defect.
 pub(super) fn draw(
     symbol: &AnySymbol,
     place: Placement,
@@ -83,10 +83,10 @@ pub(super) fn draw(
     Ok(out)
 }
 
-/// A PNG in another format, over white.
+/// Converts a PNG to another format, over white.
 ///
 /// # Errors
-/// A defect of an encoder, which cannot fail on what it gets.
+/// If an encoder fails, which is a defect.
 pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, String> {
     if format == PixelFormat::Png {
         return Ok(png);
@@ -99,7 +99,7 @@ pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, St
     encoded(&pixels, (width, height), format)
 }
 
-/// Pixels of three bytes as a JPEG or GIF.
+/// Encodes pixels of three bytes as a JPEG or GIF.
 fn encoded(
     pixels: &[u8],
     (width, height): (u32, u32),
@@ -119,8 +119,8 @@ fn rgb(color: Color) -> Rgb<u8> {
     Rgb([color.red, color.green, color.blue])
 }
 
-/// The same picture in terms of `qr_core`, whose writer takes less time and makes less bytes; `None` if it
-/// has none.
+/// The same picture as a [`Raster`], because `qr_core`'s writer takes less time and makes fewer bytes; `None` if
+/// a [`Raster`] cannot describe it.
 fn of_core(modules: Modules<'_>, place: Placement) -> Option<Raster> {
     let width = modules.width() as u32;
     if place.width != place.height || place.left != place.top {
@@ -132,7 +132,7 @@ fn of_core(modules: Modules<'_>, place: Placement) -> Option<Raster> {
     is_same.then_some(Raster::new(place.width).margin_modules(margin_modules))
 }
 
-/// A picture whose pixels are computed when they are asked for, so it takes no memory.
+/// A picture whose pixels are computed when they are read, so they take no memory.
 struct Canvas<'a> {
     modules: Modules<'a>,
     place: Placement,
@@ -149,7 +149,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// A PNG with a palette of two colours, a bit a pixel.
+    /// Writes a PNG with a palette of two colours, one bit per pixel.
     fn write_png(&self, colors: Colors, out: &mut Vec<u8>) -> Result<(), png::EncodingError> {
         let mut encoder = png::Encoder::new(out, self.place.width, self.place.height);
         encoder.set_color(png::ColorType::Indexed);
@@ -182,5 +182,5 @@ impl GenericImageView for Canvas<'_> {
     }
 }
 
-/// A picture that stands for one that cannot be made: a cross, which no reader takes for a code.
+/// The picture of an error: a cross, which no reader takes for a code.
 pub(super) const CROSS: &[u8] = include_bytes!("cross.png");

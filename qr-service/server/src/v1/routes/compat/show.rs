@@ -1,5 +1,5 @@
-//! qrcode.show: the text is the path as it stands, with the query, or the body of a POST. `Accept` chooses the
-//! format, and headers the options. It takes every path, so it is routed by host name.
+//! qrcode.show: the text is the literal path with the query, or the body of a POST. `Accept` chooses the format, other
+//! headers the options. It takes every path, so it is routed by host name.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::{MAX_BODY_BYTES, refuse, with_body};
 use crate::v1::fault::Refusal;
 use crate::v1::options::{self, Bytes, Kind, LevelName, Options};
 
-/// The side of a picture in pixels, without a header that says otherwise, and that of half blocks in characters.
+/// The default side of a picture in pixels, and that of half blocks in characters.
 const SIDE_PX: u32 = 360;
 const SIDE_CHARACTERS: u32 = 20;
-/// The most characters a side, which a wide terminal has.
+/// The most characters a side, as many as a very wide terminal has.
 const MOST_CHARACTERS: u32 = 1000;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
@@ -31,8 +31,8 @@ const HELP: &str = "Send a text as the path or as the body of a POST, and get it
   curl HOST -d 'any text'
   curl HOST/text -H 'Accept: image/png' -o code.png
 
-Accept: text/html, image/svg+xml, image/png, image/jpeg or text/plain; half blocks for all else.
-X-QR-Width, X-QR-Height, or X-QR-Min-Width, -Min-Height, -Max-Width, -Max-Height: pixels, or characters of half
+Accept: text/html, image/svg+xml, image/png, image/jpeg or text/plain; all other types give half blocks.
+X-QR-Width, X-QR-Height, or X-QR-Min-Width, -Min-Height, -Max-Width, -Max-Height: pixels, or characters for half
 blocks. X-QR-Quiet-Zone: true or false. X-QR-EC-Level: L, M, Q or H.
 X-QR-Version-Type: micro or normal, with X-QR-Version-Number. X-QR-Dark-Color, X-QR-Light-Color: rrggbb.
 ";
@@ -48,7 +48,7 @@ enum Format {
 }
 
 impl Format {
-    /// By the first type of `Accept`, without regard to weights, as the service does.
+    /// The format of the first type in `Accept`. Like qrcode.show, it ignores weights.
     fn of(headers: &HeaderMap) -> Self {
         match first(headers, ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase().as_str() {
             "text/html" => Format::Html,
@@ -89,7 +89,7 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
             return Ok(match format {
                 Format::Html => page(&format!("<pre>{}</pre>", HELP.replace('<', "&lt;"))),
                 Format::Text | Format::HalfBlocks => with_body(StatusCode::OK, PLAIN, HELP),
-                _ => refuse("the path is the text, and it is empty"),
+                _ => refuse("the path is the text to encode, and it is empty"),
             });
         }
         Method::GET | Method::HEAD => match parts.uri.query() {
@@ -97,13 +97,13 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
             None => path.as_bytes().to_vec(),
         },
         Method::POST if !path.is_empty() => {
-            return Ok(refuse("with POST the body is the text, and the path is /"));
+            return Ok(refuse("with POST the body is the text to encode, and the path must be /"));
         }
         Method::POST => in_time(read_whole(body, MAX_BODY_BYTES)).await?.to_vec(),
         _ => return Err(Refusal::Method("GET, HEAD, POST, OPTIONS")),
     };
     if content.is_empty() {
-        return Ok(refuse("the body is the text, and it is empty"));
+        return Ok(refuse("the body is the text to encode, and it is empty"));
     }
     let made = api.pool.run(move || {
         let (options, sizes) = read(&parts.headers, content, format)?;
@@ -112,10 +112,10 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
     Ok(made.await?.unwrap_or_else(|wrong| refuse(&wrong.line(&[]))))
 }
 
-/// The side that the picture must not be above, unless a module takes more than that: pixels or characters.
+/// The largest side of the picture, in pixels or characters. Only modules of one pixel may make it larger.
 ///
-/// As there, the maximum decides alone: `-Width` sets it, else `-Max-Width` unless `-Min-Width` (360, of half blocks
-/// 20) is above it. Modules are square here, so the shorter of width and height counts.
+/// As in qrcode.show, only the maximum counts: `-Width` sets it, or else the larger of `-Max-Width` and `-Min-Width`
+/// (by default 360, for half blocks 20). Modules are square here, so the shorter of width and height counts.
 fn side(headers: &HeaderMap, format: Format) -> Result<u32, Wrong> {
     let (default, most) = match format {
         Format::HalfBlocks => (SIDE_CHARACTERS, MOST_CHARACTERS),
@@ -136,7 +136,7 @@ fn number(headers: &HeaderMap, name: &str, most: u32) -> Result<Option<u32>, Wro
     number.map(Some).ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
 }
 
-/// The options, and the longest side.
+/// The options, and the largest side of the picture.
 fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Options, u32), Wrong> {
     let side = side(headers, format)?;
     let quiet_zone = match first(headers, "x-qr-quiet-zone") {
@@ -178,7 +178,7 @@ fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wro
     let micro = options.kind == Some(Kind::Micro);
     let quiet_zone = if micro { 2 } else { 4 };
     let margin = options.margin.unwrap_or(quiet_zone);
-    // The size is that with the quiet zone, also where there is none.
+    // The scale follows from the size with the quiet zone, even if the picture has none.
     let scale = move |modules: u32| (side / (modules + 2 * quiet_zone)).max(1);
     let layout = move |modules: u32| {
         let scale = scale(modules);
@@ -225,7 +225,8 @@ fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wro
     }
 }
 
-/// Light modules as blocks, two rows a line, for a dark terminal; a module is `scale` characters wide.
+/// Draws light modules as blocks for a dark terminal, with two rows of modules per line. A module is `scale` characters
+/// wide.
 fn half_blocks(modules: Modules<'_>, margin: usize, scale: usize) -> String {
     let side = scale * (modules.width() + 2 * margin);
     let is_light = |x: usize, y: usize| {

@@ -1,4 +1,4 @@
-//! QuickChart's `/api/validate-qr`: what `/qr` would answer to the same JSON, without the picture.
+//! QuickChart's `/api/validate-qr`: checks what `/qr` would answer to the same JSON, without sending the picture.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::quickchart::{drawn, line_of, posted, size_px};
 use super::uncached;
 use crate::v1::fault::Refusal;
 
-/// The formats that it knows; `/qr` draws a PNG for all others.
+/// The formats that this path accepts; `/qr` draws a PNG for all others.
 const FORMATS: [&str; 5] = ["png", "svg", "jpg", "jpeg", "base64"];
 
 /// Answers `/api/validate-qr`.
@@ -31,7 +31,7 @@ pub(super) async fn answer(
     Ok(answer_of(normalized, &checked))
 }
 
-/// Media type and bytes of the picture, or why there is none.
+/// Media type and length of the picture, or the reason why there is none.
 fn check(asked: &Fields) -> Result<(&'static str, usize), String> {
     let format = asked.first("format").map(text).unwrap_or_default();
     if !format.is_empty() && !FORMATS.contains(&format) {
@@ -56,7 +56,7 @@ fn answer_of(normalized: Value, checked: &Result<(&'static str, usize), String>)
     uncached(status, "application/json", body.to_string())
 }
 
-/// What is asked for with the defaults, without the text.
+/// The parameters with defaults filled in, without the text.
 fn normalized(asked: &Fields) -> Value {
     let or = |name: &str, default: &str| {
         let value = asked.first(name).map(text).filter(|value| !value.is_empty());
