@@ -5,7 +5,7 @@ const WAITING = 1 << 20;
 
 let dropped = 0;
 
-/** Log lines of this process that were dropped, since nobody read the ones before. */
+/** Log lines of this process that were dropped because standard output was not read in time. */
 export const droppedLines = () => dropped;
 
 /**

@@ -36,7 +36,7 @@ export function createMetrics(engine) {
   }).set({ version, engine }, 1);
   new Counter({
     name: 'log_lines_dropped_total',
-    help: 'Log lines that were dropped, since nobody read the ones before',
+    help: 'Log lines dropped because standard output was not read in time',
     registers,
     collect() {
       this.reset();
