@@ -9,8 +9,8 @@ let dropped = 0;
 export const droppedLines = () => dropped;
 
 /**
- * Standard output, written beside the event loop: if nobody reads it, so that a pipe is full, lines are
- * dropped and counted, and no request waits.
+ * Standard output, written asynchronously. If nobody reads the pipe and it is full, lines are dropped and counted, and
+ * no request waits.
  */
 function standardOutput() {
   const out = pino.destination({ dest: 1, sync: false, maxLength: WAITING });

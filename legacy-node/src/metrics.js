@@ -1,4 +1,4 @@
-/** The app's metrics. Names, labels and buckets are qr-service's, so that the two compare. */
+/** The app's metrics. Names, labels and buckets are those of qr-service, so that the two can be compared. */
 import { createRequire } from 'node:module';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { droppedLines } from './logger.js';

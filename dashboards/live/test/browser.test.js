@@ -33,8 +33,8 @@ const browser = await launchBrowser();
 after(() => browser.close());
 
 /**
- * Requests distinct texts while the tests run, and keeps what is no success. A machine that stalls makes
- * the old side reach its bound or its timeout; so a client tries again, as 503 asks it to.
+ * Requests distinct texts while the tests run, and keeps failures. If the machine stalls, the old side reaches its
+ * limit or its timeout, so a client tries again, as a 503 asks for.
  */
 function startLoad() {
   const load = { sent: 0, failures: [] };
@@ -68,7 +68,7 @@ async function carve(...args) {
   return code;
 }
 
-/** Writes gates by name: the numbers that they compare with 5, at once, and what follows if one is higher. */
+/** Writes gates by name: each compares its number with the limit 5 at once. */
 function writeGates(gates) {
   const file = join(folder, 'gates.toml');
   const texts = Object.entries(gates).map(
@@ -93,7 +93,7 @@ async function columnsOf(page, chart) {
   return rows[0].map((_, i) => rows.map((row) => row[i]).reverse());
 }
 
-/** The same once each column ends in a number: charts lag behind the numbers by some seconds. */
+/** The same, once each column ends in a number: charts lag some seconds behind. */
 async function columnsWithNow(page, chart) {
   const deadline = Date.now() + PATIENCE.timeout;
   for (;;) {

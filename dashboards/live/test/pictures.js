@@ -17,7 +17,7 @@ const folder = new URL('../../../docs/screenshots/', import.meta.url).pathname;
 
 const wide = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
-/** The recording is half as large as the page, and has so many pictures at most. */
+/** The recording is half as large as the page. */
 const half = 0.5;
 const frames = 14;
 

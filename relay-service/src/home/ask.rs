@@ -15,7 +15,7 @@ use super::homes::{Answer, Side};
 
 /// A side that does not answer in this time counts as away.
 const LIMIT: Duration = Duration::from_secs(2);
-/// Questions under way at once: an admin listener takes 64 connections.
+/// Questions under way at once; far fewer than the 256 connections that an admin listener takes.
 const PLACES: usize = 16;
 
 /// Shorter while the route is stopped: a side that hangs must not hold up the stop.
