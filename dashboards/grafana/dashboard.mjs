@@ -243,8 +243,7 @@ const parts = [
   }),
   curves({
     title: 'Duration by path, p99',
-    description:
-      'Measured by the jobs chosen above. Marks are single requests, with their ids.',
+    description: 'Measured by the jobs chosen above. Marks are single requests, with their ids.',
     unit: 's',
     log: true,
     exemplars: true,

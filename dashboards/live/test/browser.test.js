@@ -1,6 +1,6 @@
 /**
- * Drives the page in Chromium, on a stack of its own with both arms under load:
- * `carve with --split 50 --mirror 25 -- npm run test:browser`.
+ * Drives the page in Chromium, on a separate stack with both arms under load: `carve with --split 50 --mirror 25 -- npm
+ * run test:browser`.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -128,7 +128,7 @@ async function curve(page, id, colour) {
   }
 }
 
-/** How many requests of its API Prometheus has answered, as it counts them itself. */
+/** How many API requests Prometheus has answered, by its own count. */
 async function askedOfPrometheus() {
   const metrics = await (await fetch(`${adminUrl}/prometheus/metrics`)).text();
   const counted = metrics.matchAll(
@@ -439,7 +439,7 @@ describe('the live page', () => {
         .getByText(/^Prometheus cannot be reached\. The page shows data from \d/)
         .waitFor(PATIENCE);
       await picture(page, 'unreachable');
-      // Longer than a sample counts for a point, plus the distance between points.
+      // Longer than the age up to which a sample counts for a point, plus the distance between points.
       await page.waitForTimeout(stopped + 25_000 - Date.now());
       supervise('start', 'prometheus');
       await notice.waitFor({ state: 'hidden', ...PATIENCE });
