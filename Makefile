@@ -9,19 +9,19 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 NPM := npm --prefix legacy-node --loglevel=error
 LIVE := npm --prefix dashboards/live --loglevel=error
-# Tools of setup.sh; and Debian has nginx where only root's PATH looks.
+# Tools of setup.sh; and Debian installs nginx in a folder that only root's PATH has.
 export PATH := $(CURDIR)/target/tools/bin:$(PATH):/usr/sbin:/sbin
 CARVE := target/plain/carve
 LOAD := target/plain/load
-# Built for `make up` too, so that `make load` answers at once.
+# `make up` builds this too, so that `make load` starts at once.
 BUILD_LOAD := $(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
 SETUP := deploy/setup.sh
-# A stack that is measured logs every request once, in nginx; on `make up` qr-service does so too.
+# In measurements only nginx logs every request, as on a cluster; with `make up` qr-service does so too.
 AS_ON_A_CLUSTER := QR_ACCESS_LOG=errors
-# The program that copies the legacy app's links: beside the stack's data, or in the cluster's pod.
+# The program that copies the legacy app's links: here, with the stack's data, or in the cluster's pod.
 LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node src/links.js,DATA_DIR=$${STACK_RUN_DIR:-run}/data/legacy-node node legacy-node/src/links.js)
 
-# Renders all that comes from route files; with CHECK=--check, it only looks.
+# Renders all files that are made from route files; with CHECK=--check, only checks them.
 define RENDER
 carve=target/debug/carve
 $$carve render --to proxy $(CHECK)
@@ -33,14 +33,14 @@ $$carve schema $(CHECK) proxy/routes/route.schema.json
 $$carve schema $(CHECK) proxy/routes/carve.schema.json
 endef
 
-# The programs that write or describe generated files. With the features that tests have, so that nothing is compiled
+# The programs that write or describe generated files. Built with the features of tests, so that nothing is compiled
 # twice.
 GENERATORS := $(CARGO) build --quiet --workspace --all-features --example bindgen \
 	$(foreach program,carve qr-service relay-service relay-home,--bin $(program))
 PYTHON := target/tools/python/bin/python
 
-# To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
-# around it, $(2). They stand beside each other in target/measure.
+# For measurements: builds qr-service as in production, with the arguments $(1), and at the same time the programs
+# around it, with the arguments $(2). Puts all into target/measure.
 define build
 echo "building qr-service with link-time optimisation: 2 minutes the first time"
 $(CARGO) build --quiet --profile plain --no-default-features --features loadtest/servers -p loadtest --bins $(2) &
@@ -54,7 +54,7 @@ ln -f target/release/qr-service target/measure/
 test ! -x target/release/examples/static_answer || ln -f target/release/examples/static_answer target/measure/examples/
 endef
 
-# The row with the article's function is a program of its own: the one that people run does not have it.
+# The row with the article's function has a separate program: the released one does not contain that function.
 define build_article
 echo "building qr-service with the article's function: 2 minutes the first time"
 $(CARGO) build --quiet --release -p qr-service --bin qr-service --features reference
@@ -62,7 +62,7 @@ mkdir -p target/measure
 ln -f target/release/qr-service target/measure/axum-article
 endef
 
-# The servers of the floors. gohyper links hyper as a library of the same build.
+# Builds the servers of the floors. gohyper links hyper as a library of the same build.
 define build_floors
 echo "building the floors in Rust and Go: 4 minutes the first time"
 mkdir -p target/floors
@@ -90,28 +90,29 @@ up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around yo
 down: ## stop everything; data stays
 	@test ! -x $(CARVE) || $(CARVE) down
 
-status: $(CARVE) ## what runs, and the share, the run and the gates of each route; ROUTE=name: only it
+status: $(CARVE) ## running parts, and each route's share, run and gates; ROUTE=name: only this route
 	@$(CARVE) status $(ROUTE)
 
-logs: $(CARVE) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to follow
+logs: $(CARVE) ## the last lines of all logs; PART=nginx for one, FOLLOW=1 to follow
 	@$(CARVE) logs $(if $(FOLLOW),--follow) $(PART)
 
 split: $(CARVE) ## send PERCENT=25 of a route to the new side; ROUTE=name if there are several
 	@$(CARVE) split $(ROUTE) $(PERCENT) $(ARGS)
 
-ramp: $(CARVE) ## move it step by step, with gates: ROUTE=name ARGS='--steps 1,5,25 --hold 60s'
+ramp: $(CARVE) ## move a route step by step, with gates: ROUTE=name ARGS='--steps 1,5,25 --hold 60s'
 	@$(CARVE) ramp $(ROUTE) $(ARGS)
 
-rollback: $(CARVE) ## all of a route to the old side at once, until make clear; ROUTE=name REASON=why
+rollback: $(CARVE) ## send all of a route to the old side, until make clear; ROUTE=name REASON=why
 	@$(CARVE) rollback $(ROUTE) $(if $(REASON),--reason '$(REASON)')
 
-# How long its steps take; of a run, from another shell; and the end of a rollback, at a share of 0.
+# plan prints how long a ramp takes; the others control a run from another shell. clear ends a rollback; the share stays
+# 0.
 plan pause resume abort: $(CARVE)
 	@$(CARVE) $@ $(ROUTE) $(ARGS)
 clear: $(CARVE)
 	@$(CARVE) clear $(ROUTE) $(if $(REASON),--reason '$(REASON)')
 
-compare: $(CARVE) ## ask both sides what FILE=requests.txt lists, and say what differs; ROUTE=name
+compare: $(CARVE) ## send FILE=requests.txt to both sides, and print differences; ROUTE=name
 	@test -n "$(FILE)" || { echo "usage: make compare FILE=requests.txt [ROUTE=name]" >&2; exit 2; }
 	$(CARVE) compare $(ROUTE) '$(FILE)'
 
@@ -130,7 +131,7 @@ setup-languages:
 	examples/rungs/build.sh
 
 lint: CHECK := --check
-lint: ## formatters, linters, checks of manifests, rules and generated files
+lint: ## check formatting, lints, manifests, rules and generated files
 	@$(SETUP) test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
@@ -156,19 +157,19 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	PYTHONPATH=deploy/k8s $(PYTHON) deploy/k8s/tests/manifest_rules.py
 	$(PYTHON) deploy/k8s/tests/start.py
 
-test: ## the tests that a change needs, pages in Chromium included
+test: ## run the tests that a change needs, including pages in Chromium
 	@$(SETUP) test
 	$(MAKE) bindings PROFILE=dev
 	$(CARGO) nextest run --workspace --all-features $(ARGS)
 
-test-all: ## every test, an hour; PART=rust: only these; CONTRIBUTING.md lists the parts
+test-all: ## run every test, an hour; PART=rust: only one part; CONTRIBUTING.md lists them
 	@$(SETUP) all
 	for part in $(or $(PART),rust docs bindings manifests fuzz newcomer measure); do
 		echo "test-all: $$part"
 		$(MAKE) all-$$part
 	done
 
-# The tests of make test as well: some only fail beside others.
+# Includes the tests of make test: some only fail when others run at the same time.
 all-rust:
 	$(MAKE) bindings PROFILE=dev
 	REQUESTS=1000 $(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
@@ -176,13 +177,13 @@ all-rust:
 all-docs:
 	$(CARGO) test --quiet --doc --workspace --all-features
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
-	# What a registry would refuse; `cargo publish --dry-run` of the two compiles them too.
+	# Finds what a registry would refuse, without compiling the two crates as `cargo publish --dry-run` would.
 	$(CARGO) package --quiet --offline --no-verify --allow-dirty -p qr-core -p qr-options
 	$(CARGO) fmt --check --all --manifest-path loadtest/floors/rust/Cargo.toml
 	$(CARGO) fmt --check --manifest-path qr-service/bindings/wasm/component/Cargo.toml
 	test -z "$$(gofmt -l loadtest/floors/go examples/rungs/go)"
 
-# As they are released, which make test does not wait for.
+# Builds the bindings as they are released, which takes too long for make test.
 all-bindings:
 	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 	$(MAKE) setup-languages
@@ -196,7 +197,7 @@ all-manifests:
 	target/tools/bin/actionlint
 	$(PYTHON) deploy/k8s/check.py --all
 
-# SECONDS=3600 or RUNS=1000000 for each of TARGETS.
+# Runs each of TARGETS for SECONDS=3600, or RUNS=1000000 times.
 all-fuzz:
 	cd qr-service/core
 	for target in $(or $(TARGETS),decodes modules pixels query); do
@@ -206,7 +207,8 @@ all-fuzz:
 			-max_len=$(or $(MAX_LEN),3000) -len_control=100 -verbosity=0 -print_final_stats=1
 	done
 
-# What the top README says, typed in a fresh clone of the last commit; CLUSTER=file: docs/getting-started-cluster.md
+# Types the commands of the top README in a fresh clone of the last commit; with CLUSTER=file, those of
+# docs/getting-started-cluster.md.
 all-newcomer:
 	$(if $(CLUSTER),CLUSTER='$(CLUSTER)') $(CARGO) nextest run --workspace --all-features --profile all \
 		--run-ignored only -E 'test($(if $(CLUSTER),on_a_cluster,in_a_fresh_clone))' --no-capture
@@ -223,7 +225,7 @@ contract: ## check any server against the contract: URL=http://127.0.0.1:8080, C
 	@$(CARGO) run --quiet --profile plain -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
 
-generate: ## write what is made from other files: nginx' includes, rules, types, qr.h, the map
+generate: ## write generated files: nginx' includes, rules, types, qr.h, the map
 	@$(SETUP) test
 	$(GENERATORS)
 	$(RENDER)
@@ -231,7 +233,7 @@ generate: ## write what is made from other files: nginx' includes, rules, types,
 	$(PYTHON) deploy/k8s/check.py --write-rules
 	GENERATE=1 $(CARGO) nextest run --workspace --all-features -E 'test(up_to_date)'
 
-site: ## the documentation with the reference, in target/site; SOURCE_URL: where links to code lead
+site: ## build the documentation in target/site; SOURCE_URL: base of links to code
 	@$(SETUP) run site
 	$(GENERATORS)
 	docs/reference/render.py
@@ -240,14 +242,14 @@ site: ## the documentation with the reference, in target/site; SOURCE_URL: where
 
 ##@ On a cluster
 
-images: ## every image, with docker, podman or buildah, whichever is there
+images: ## build every image, with docker, podman or buildah, whichever is installed
 	@deploy/images.sh
 
-chart: ## the Helm chart, from the manifests: target/chart; HELM=helm compares both
+chart: ## make the Helm chart from the manifests, in target/chart; HELM=helm compares both
 	@$(SETUP) validate
 	$(PYTHON) deploy/k8s/chart.py $(if $(HELM),--verify '$(HELM)')
 
-deploy-test: ## deploy/ on a cluster, under load and faults; KUBECTL, LOAD_IMAGE: deploy/k8s
+deploy-test: ## test deploy/ on a cluster, with load and faults; KUBECTL, LOAD_IMAGE: deploy/k8s
 	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
 	VERSION=prime deploy/images.sh
@@ -255,7 +257,7 @@ deploy-test: ## deploy/ on a cluster, under load and faults; KUBECTL, LOAD_IMAGE
 	PYTHONPATH=deploy/k8s $(PYTHON) deploy/k8s/tests/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
 		--load-image '$(LOAD_IMAGE)' $(if $(FROM),--from '$(FROM)') $(if $(HELM),--helm '$(HELM)') $(ARGS)
 
-release-rehearsal: ## a whole release on this machine, with its own registry; SKIP=packages
+release-rehearsal: ## make a whole release on this machine, with its own registry; SKIP=packages
 	@PROFILE='$(PROFILE)' SKIP='$(SKIP)' ONLY='$(ONLY)' deploy/release/rehearse.sh
 
 links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBECTL=kubectl
@@ -266,8 +268,8 @@ links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBEC
 
 ##@ Measure it
 
-# Its programs are given by the first word of ARGS.
-bench: ## the hot function beside its peers; ARGS=formats, instructions
+# The first word of ARGS chooses the program.
+bench: ## measure the hot function and its peers; ARGS=formats, instructions
 	@arguments=($(ARGS))
 	case "$${arguments[0]:-}" in
 	formats)
@@ -286,12 +288,13 @@ bench: ## the hot function beside its peers; ARGS=formats, instructions
 		$(CARGO) run --quiet --release -p qr-bench --bin qr-bench -- "$${arguments[@]}" ;;
 	esac
 
-# RAMPS=100 a cell, ROWS=fail: those whose name has this word.
+# RAMPS=100 per cell; ROWS=fail: only rows whose name contains this word.
 simulate:
 	@$(CARGO) run --quiet --release -p evidence --example simulate -- $(or $(RAMPS),1000) $(ROWS)
 
-# What a group needs is built; a row of the floors whose server cannot be built here is left out, and the table says so.
-ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx, languages), ARGS=page
+# Builds the programs that a group needs. A row of the floors whose server cannot be built here is left out, and the
+# table says so.
+ladder: ## compare servers; QUICK=1, ARGS='--group relay' (floors, nginx, languages), ARGS=page
 	@group=$$(sed -nE 's/.*--group[ =]([a-z]+).*/\1/p; s/.*--language[ =].*/languages/p' <<<'$(ARGS)')
 	case "$${group:-$(filter page,$(ARGS))}" in
 	page)
@@ -322,7 +325,7 @@ ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, ngi
 	esac
 	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
-chaos: ## faults under load, and what clients saw; ARGS='--soak 10000000'
+chaos: ## play faults under load, print what clients saw; ARGS='--soak 10000000'
 	@$(SETUP) run load
 	$(call build,,-p carve -p relay-service)
 	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
@@ -330,7 +333,7 @@ chaos: ## faults under load, and what clients saw; ARGS='--soak 10000000'
 	echo "playing: 11 minutes, with --quick 4; a soak of ten million requests an hour"
 	target/measure/chaos $(ARGS)
 
-load: ## traffic for a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
+load: ## send traffic to a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
 	@$(BUILD_LOAD)
 	$(LOAD) $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
 		--url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' $(if $(FILE),--file '$(FILE)')

@@ -28,7 +28,7 @@ if [ -n "${PROGRAMS-}" ] && [ -z "${REGISTRY-}" ]; then
     exit 2
 fi
 builders=(docker podman buildah)
-# docker's own store holds no index of several architectures.
+# docker's own store cannot hold an index of several architectures.
 if [ -n "${PROGRAMS-}" ]; then builders=(buildah podman); fi
 builder=${BUILDER-}
 if [ -z "$builder" ]; then
@@ -67,11 +67,11 @@ build() {
         return
     fi
     "$builder" manifest rm "$name" >/dev/null 2>&1 || true
-    # Older buildah does not say where it runs.
+    # Older buildah does not set BUILDPLATFORM.
     here=linux/$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
     # With the commit's time, the same programs make the same image.
     for arch in ${ARCHITECTURES:-amd64 arm64}; do
-        # The context stands in for the stage of this name, which is not built.
+        # This context replaces the stage of the same name, which is then not built.
         "$builder" build --quiet --manifest "$name" --platform "linux/$arch" "${flags[@]}" "${@:3}" \
             --build-arg "BUILDPLATFORM=$here" --timestamp "$(git log -1 --format=%ct)" \
             --build-context "programs=$PROGRAMS/$arch" "$2" >&2

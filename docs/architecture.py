@@ -23,7 +23,7 @@ line{stroke:var(--line);stroke-width:1.5;marker-end:url(#head)}marker path{fill:
 
 
 def read():
-    """The boxes' places with the line below the name, and the arrows: from, to, label."""
+    """Returns each box's place and second line by name, and the arrows: from, to, label."""
     text = SOURCE.read_text()
     boxes = {name: (int(column), int(row), below) for column, row, name, below
              in re.findall(r"^box (\d) (\d)  (.+?) +\| (.+)$", text, re.MULTILINE)}
@@ -37,7 +37,7 @@ def middle(box):
 
 
 def edge(at, to):
-    """Where the line from the middle of a box at `at` to `to` leaves the box."""
+    """Where a line from `at`, the middle of a box, to `to` crosses the box's edge."""
     across, down = to[0] - at[0], to[1] - at[1]
     part = min(WIDTH / 2 / abs(across) if across else 9, HEIGHT / 2 / abs(down) if down else 9)
     return at[0] + part * across, at[1] + part * down

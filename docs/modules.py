@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints which modules of each crate use which, the lowest first, and fails if they use each other in a circle.
+"""Prints which modules each crate's modules use, the lowest first, and fails if modules use each other in a circle.
 
-A module is a file or folder; those of one folder are drawn together. A file may use what stands in its parent's own file.
+A module is a file or folder; the modules of a folder make one graph. A module may use its parent's own file.
 Cargo itself refuses circles of crates.
 
     docs/modules.py            every crate of the workspace
@@ -19,13 +19,13 @@ COMMAND = ["cargo", "metadata", "--format-version=1", "--no-deps"]
 
 
 def text_of(file):
-    """The code of a file, without comments and what only tests have."""
+    """A file's code without comments and tests."""
     code = re.sub(r"//.*", "", file.read_text())
     return re.split(r"#\[cfg\(test\)\]\s*(?:#\[[^\n]*\]\s*)*mod tests \{", code)[0]
 
 
 def used_in(code, path, root):
-    """The names after a path, those in braces too, each with the module that the folder's root has it from."""
+    """The names after a path, including those in braces, and the modules from which the folder's root exports them."""
     names = set(re.findall(rf"\b{path}(\w+)", code))
     for group in re.findall(rf"\b{path}\{{(.*?)\}};", code, re.S):
         names |= set(re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"\{[^{}]*\}", "", group)))
@@ -36,7 +36,7 @@ def used_in(code, path, root):
 
 
 def graphs_of(folder, path="crate::"):
-    """Each folder's modules with those of the same folder that each uses."""
+    """For each folder, its modules, each with the modules of the same folder that it uses."""
     root = "".join(text_of(folder / name) for name in ("lib.rs", "main.rs", "mod.rs") if (folder / name).exists())
     graph = {}
     for file in folder.rglob("*.rs"):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes what mdBook makes the documentation site from: each Markdown file of the repository, as target/book.
+"""Writes target/book, from which mdBook makes the documentation site: each Markdown file of the repository.
 
     docs/site.py            # make site
-    docs/site.py --check    # writes nothing; says which links and anchors lead nowhere: make lint
+    docs/site.py --check    # writes nothing; lists broken links and anchors: make lint
 
-docs/README.md is the site's table of contents: a heading is a part, and a link below it is a page. A file that is
-not listed comes below the README of its folder, or in the last part. The pages that docs/reference/render.py has written
-stand in docs/reference. SOURCE_URL is where links to code lead, such as https://github.com/OWNER/NAME; without it, they
-lead into this checkout.
+docs/README.md is the site's table of contents: a heading is a part, and a link below it is a page. A file that is not
+listed comes below the README of its folder, or in the last part. The pages of docs/reference/render.py become
+docs/reference. Links to code begin with SOURCE_URL, such as https://github.com/OWNER/NAME; without it, they lead into
+this checkout.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from pathlib import Path, PurePath
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = PurePath("docs/README.md")
-# Whether somebody answers there is not for a check that runs at every change.
+# Only the form of outside addresses is checked, because this check runs at every change.
 OUTSIDE = re.compile(r"https?://[\w-]+(\.[\w-]+)*(:\d+)?(/[^\s]*)?(#\S*)?|mailto:\S+@\S+")
 LINK = re.compile(r'(?<=\]\()[^)\s]+(?=\))|(?<=src=")[^"]+|(?<=srcset=")[^"]+')
 
@@ -39,7 +39,7 @@ PAGES = {file: WRITTEN.get(file, ROOT / file).read_text() for file in sorted(FIL
 
 
 def anchors(text):
-    """The anchors of the headings, by the rule of code hosts, which is mdBook's too."""
+    """The anchors of the headings, by the rule of code hosts and mdBook."""
     found = []
     for heading in headings(text):
         slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -55,13 +55,14 @@ def headings(text):
 
 
 def in_site(file):
-    """Where a file stands in the site. Hosts of static pages leave out hidden folders."""
+    """A file's path in the site, without leading dots: hosts of static pages leave out hidden folders."""
     name = "index.md" if file.name == "README.md" else file.name
     return PurePath(*(part.removeprefix(".") for part in file.parent.parts), name)
 
 
 def resolve(page, link):
-    """The file or folder that a link of a page leads to, and its anchor; None where it leads elsewhere."""
+    """The file or folder that a page's link leads to, and its anchor; None if the link leaves the repository. Raises
+    ValueError if it is broken."""
     if re.match(r"[a-z]+:", link):
         if not OUTSIDE.fullmatch(link):
             raise ValueError(f"{page}: {link} is no address")
@@ -78,7 +79,7 @@ def resolve(page, link):
 
 
 def rewrite(page, link, pictures):
-    """The link as the site needs it. Adds to the pictures that have to be copied."""
+    """Returns the link for the site, and adds a picture that it leads to to `pictures`."""
     resolved = resolve(page, link)
     if resolved is None:
         return link

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the least versions in the top README's table with those that are checked, built or tested: make lint."""
+"""Compares the minimum versions in the top README's table with those that are checked, built or tested: make lint."""
 
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What the README calls it, and where its version stands.
+# Name in the README, file with the version, and pattern of the version.
 PLACES = [
     ("Rust", "Cargo.toml", r'^rust-version = "([\d.]+)"'),
     ("Node.js", "legacy-node/package.json", r'"node": ">=([\d.]+)"'),

@@ -16,7 +16,7 @@ pub struct Case {
     /// Explains the case if the name does not.
     #[serde(default)]
     pub why: String,
-    /// The path, of a route that is not `/qrcode`: only what `expect` names is checked then.
+    /// The path, for a route other than `/qrcode`. Then only what `expect` names is checked.
     #[serde(default)]
     pub path: Option<String>,
     /// Request method.
@@ -54,10 +54,10 @@ pub struct Expect {
     /// The whole body, if the contract defines it.
     #[serde(default)]
     pub error: Option<String>,
-    /// The whole body, of a case with a path.
+    /// The whole body, for a case with a path.
     #[serde(default)]
     pub body: Option<Text>,
-    /// Headers of the answer, of a case with a path.
+    /// Headers of the answer, for a case with a path.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// Where the answer's `X-Request-Id` comes from.
@@ -124,8 +124,8 @@ pub const FILES: [(&str, &str); 4] = [
     ("http.json", include_str!("../cases/qrcode/http.json")),
 ];
 
-/// The cases in a folder's `*.json`, of any route. An error names the invalid file and line, a case without a path, or a
-/// folder without cases.
+/// Reads the cases of any route from a folder's `*.json`. Fails if a file is invalid, a case has no path, or the folder
+/// has no cases; the error names the place.
 pub fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
     let shown = folder.display();
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -153,7 +153,7 @@ pub fn all() -> anyhow::Result<Vec<Case>> {
     parse(&FILES, "cases/qrcode")
 }
 
-/// What is in files of lists.
+/// Parses files that contain lists, and joins the lists.
 pub(crate) fn parse<T: DeserializeOwned>(
     files: &[(&str, &str)],
     folder: &str,

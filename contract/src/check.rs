@@ -82,7 +82,7 @@ fn check_into(
     Ok(())
 }
 
-/// What a case with a path names, and nothing else.
+/// Checks only what a case with a path names.
 fn check_named(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
     for (name, value) in &case.expect.headers {
         expect_header(answer, name, value, wrong);
@@ -112,7 +112,7 @@ fn check_found(
     wrong: &mut Vec<String>,
 ) -> anyhow::Result<()> {
     expect_header(answer, "content-type", "image/png", wrong);
-    // While a route is ramped, nginx shortens the time, and only then is there an Expires.
+    // While a route is ramped, nginx shortens the time; only then does the answer have an Expires.
     let cached = match answer.header("expires") {
         None => "public, max-age=86400",
         Some(_) => "max-age=60",
@@ -166,7 +166,7 @@ fn check_not_modified(answer: &Answer, wrong: &mut Vec<String>) {
 }
 
 fn check_error(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
-    // If the case expects no body, the server may answer as it likes.
+    // Without an expected error, the server may choose the body.
     let Some(error) = &case.expect.error else { return };
     expect_header(answer, "content-type", "text/plain; charset=utf-8", wrong);
     expect_header(answer, "cache-control", "no-store", wrong);
@@ -179,7 +179,7 @@ fn check_error(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
     }
 }
 
-/// Whether a server refused what it could not read. It may leave out headers that others have.
+/// Whether the server's HTTP parser refused the request. Such an answer may lack the usual headers.
 fn is_servers_own(case: &Case, answer: &Answer) -> bool {
     case.expect.error.is_none() && answer.status >= 400
 }

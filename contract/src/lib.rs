@@ -1,8 +1,9 @@
-//! The contract of `GET /qrcode` and of the relay: what they answer.
+//! The contract of `GET /qrcode` and of the relay.
 //!
-//! [`query`] says how a text is read; the server reads it so. All else has the feature `suite` and checks any base
-//! URL: the cases are data (`cases/qrcode/*.json`), [`run()`] sends each exactly as written, on a new connection, and
-//! checks the answer. [`decode`] reads pictures with decoders that belong to neither side; other crates use it too.
+//! [`query`] reads the text from a query; the server uses it too. Everything else needs the feature `suite` and checks
+//! any base URL: the cases are data (`cases/qrcode/*.json`), [`run()`] sends each exactly as written, on a new
+//! connection, and checks the answer. [`decode`] reads pictures with decoders that belong to neither side; other crates
+//! use it too.
 
 pub mod query;
 

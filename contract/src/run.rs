@@ -13,7 +13,7 @@ pub fn run(target: &Target, cases: &[Case], options: &Options) -> Report {
     report(target, cases, options.concurrency, |case| check(target, case, options))
 }
 
-/// The outcome of each thing, `concurrency` at once, in the order of the things.
+/// Collects the outcome of each of `things`, `concurrency` at once, in their order.
 pub(crate) fn report<T: Sync>(
     target: &Target,
     things: &[T],

@@ -126,7 +126,7 @@ impl fmt::Display for Target {
 }
 
 impl Head {
-    /// Reads it, with its length in bytes; `None` if it is not complete yet.
+    /// Parses a head. Returns it with its length in bytes; `None` if it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> anyhow::Result<Option<(Self, usize)>> {
         let mut headers = [httparse::EMPTY_HEADER; 64];
         let mut response = httparse::Response::new(&mut headers);

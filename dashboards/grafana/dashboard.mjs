@@ -1,15 +1,15 @@
 // The dashboard's panels. `node dashboards/grafana/dashboard.mjs` writes old-against-new.json, which
 // Grafana loads; lint.mjs fails if the two differ.
 //
-// The first rows repeat: one for each route chosen above, then one for each of them whose servers export
-// their own metrics. All their panels use recorded rules or metrics with a label `route`. The variables
-// `job` and `instance` apply to the row of the parts.
+// The first rows repeat for each chosen route; the second and third only if its servers export their own metrics, or
+// count sessions. All their panels use recorded rules or metrics with a label `route`. The variables `job` and
+// `instance` apply only to the row of the parts.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { arrange, choice, curves, datasourceChoice, mark, numbers, row, states } from './model.mjs';
 
-/** Grafana sets a variable of a repeated row to one of its values, and escapes it for `=~`. */
+/** In a repeated row, Grafana sets the variable to one of its values, and escapes it for `=~`. */
 const ROUTE = 'route=~"$route"';
 const DETAILED = 'route=~"$detailed"';
 const SESSIONS = 'route=~"$sessions"';
@@ -32,7 +32,7 @@ const now = [
   numbers({
     title: 'Old over new',
     description:
-      'How many times as much the old side uses. Latency and bytes: of the same requests, by the shadow. Memory and CPU: where the servers export them. A number is missing unless both sides have data.',
+      'How many times as much the old side uses. Latency and bytes: measured by the shadow on the same requests. Memory and CPU: only if the servers export them. A number is missing unless both sides have data.',
     unit: 'suffix:×',
     width: 16,
     lines: [
@@ -66,7 +66,7 @@ const sideBySide = [
   curves({
     title: 'Latency for clients',
     description:
-      "By nginx' clock, by the side that a request was assigned to; a fallback counts for new. nginx counts milliseconds, so below 5 ms only the shadow tells the sides apart. Logarithmic.",
+      "Measured by nginx, by the side that a request was assigned to; a fallback counts for new. nginx counts milliseconds, so below 5 ms only the shadow tells the sides apart. Logarithmic.",
     unit: 's',
     log: true,
     lines: quantiles('route_arm:edge_request_seconds', { label: 'arm' }),
@@ -74,7 +74,7 @@ const sideBySide = [
   curves({
     title: 'Bytes per answer',
     description:
-      'Mean size of a body, of the same requests, by the shadow. Dashed: of what clients got, heads included.',
+      'Mean body size of the same requests, measured by the shadow. Dashed: what clients got, heads included.',
     unit: 'bytes',
     lines: [
       ...pair('route_side:shadow_response_bytes:mean_1m'),
@@ -166,7 +166,7 @@ const details = [
   curves({
     title: 'Latency by each side',
     description:
-      "By each side's own clock, over all its requests. The clock of a server with an event loop leaves out the wait for it. Logarithmic.",
+      "Measured by each side, over all its requests. A server with an event loop leaves out the wait for the loop. Logarithmic.",
     unit: 's',
     log: true,
     lines: quantiles('route_side:own_duration_seconds', { of: DETAILED }),
@@ -176,7 +176,7 @@ const details = [
 const sessions = [
   curves({
     title: 'Sessions by end',
-    description: 'Sessions that ended: whole, because somebody left, or cut by the server.',
+    description: 'Sessions that ended: complete, left by a client, or cut by the server.',
     unit: 'ops',
     lines: [
       ['{{side}} {{end}}', `sum by (side, end) (route_side_end:sessions:rate1m{${SESSIONS}})`],
@@ -185,7 +185,7 @@ const sessions = [
   curves({
     title: 'Clients without a partner',
     description:
-      'They left while they waited, waited too long, or were sent away by a server that ends.',
+      'Clients that left while they waited, waited too long, or were sent away by a server that shut down.',
     unit: 'ops',
     lines: [
       ['{{side}} {{end}}', `sum by (side, end) (route_side_end:unpaired:rate1m{${SESSIONS}})`],
@@ -193,14 +193,14 @@ const sessions = [
   }),
   curves({
     title: 'Bytes streamed',
-    description: 'Bytes a second that senders of pairs sent.',
+    description: 'Bytes per second that senders of pairs have sent.',
     unit: 'Bps',
     lines: pair('route_side:session_bytes:rate1m', { of: SESSIONS }),
   }),
   curves({
     title: 'Open sessions',
     description:
-      'Streams under way, and keys on which somebody waits. Stranded: keys of the last ten minutes on which clients waited on both sides.',
+      'Established pairs, and keys that wait for a partner. Stranded: keys on which clients waited on both sides, in the last ten minutes.',
     unit: 'short',
     lines: [
       ...pair('route_side:sessions_open:sum', { of: SESSIONS }),
@@ -232,7 +232,7 @@ const parts = [
   }),
   curves({
     title: 'Answers by status',
-    description: 'By the own counts of the jobs chosen above, all paths.',
+    description: 'Counted by the jobs chosen above, over all paths.',
     unit: 'reqps',
     lines: [
       [
@@ -243,8 +243,7 @@ const parts = [
   }),
   curves({
     title: 'Duration by path, p99',
-    description:
-      'By the own clocks of the jobs chosen above. Marks are single requests, with their ids.',
+    description: 'Measured by the jobs chosen above. Marks are single requests, with their ids.',
     unit: 's',
     log: true,
     exemplars: true,
@@ -290,7 +289,7 @@ const parts = [
   }),
   curves({
     title: 'The edge is behind',
-    description: 'Bytes of the log that it has not read yet.',
+    description: 'Bytes of the access log that the edge has not read yet.',
     unit: 'bytes',
     lines: [['{{instance}}', `edge_unread_bytes{${CHOSEN}}`]],
   }),

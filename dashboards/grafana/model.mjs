@@ -57,7 +57,7 @@ function panel(type, { title, description, unit, width, height = 8, lines }, que
   };
 }
 
-/** Large numbers side by side, with their curves in the background. One without data takes no room. */
+/** Large numbers side by side, with their curves in the background. A number without data takes no room. */
 export function numbers({
   decimals = 1,
   steps = [[null, 'text']],

@@ -66,7 +66,7 @@ export class Board {
     return now;
   }
 
-  /** Shows or hides what only the servers' own metrics can fill. */
+  /** Shows or hides the parts that need the servers' own metrics. */
   showDetails(detailed) {
     if (this.detailed === detailed) return;
     this.detailed = detailed;
@@ -96,7 +96,7 @@ export class Board {
       const columns = names.map((name) => onGrid(found[name], grid, wasScraped));
       chart.show(grid, columns);
     }
-    // There are two columns: the last of an odd number takes both.
+    // There are two columns: with an odd number of charts, the last one takes both.
     const full = shown.filter(({ isEmpty }) => !isEmpty);
     for (const chart of full) {
       const isLastOfOdd = full.length % 2 === 1 && chart === full.at(-1);

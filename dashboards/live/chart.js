@@ -93,12 +93,12 @@ export class Chart {
     };
   }
 
-  /** From zero, so that heights compare, to a little above the largest value, or at least to `least`. */
+  /** From zero, so that heights can be compared, to a little above the largest value, or at least to `least`. */
   up(max) {
     return [0, this.spec.max ?? (Math.max((max ?? 0) * 1.1, this.spec.least ?? 0) || 1)];
   }
 
-  /** Without a value, one line says what will appear. */
+  /** Shows the values, or one line that says why there are none. */
   show(grid, columns) {
     this.span = [grid.start, grid.end];
     this.data = [timesOf(grid), ...columns];
@@ -164,7 +164,7 @@ function lineOptions({ colour: name, style = 'solid', steps }) {
     width: style === 'dotted' ? 1.5 : 2,
     dash: DASHES[style],
     paths: steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
-    // Draws only samples between two gaps, which no line shows.
+    // Draws only samples between two gaps: a line would not show them.
     points: {
       show: true,
       size: 5,

@@ -7,7 +7,7 @@ import { chosenRoute } from './routes.js';
 const SECONDS = { '5m': 300, '15m': 900, '1h': 3600, '6h': 21_600, '24h': 86_400 };
 
 /**
- * Hidden if there is one route.
+ * The choice of a route; hidden if there is only one.
  * @param {import('./routes.js').Route[]} routes
  * @param {() => void} changed called after another route was chosen
  */

@@ -5,10 +5,10 @@
 
 /** Seconds between two scrapes; closer points would repeat samples. */
 const SCRAPE_SECONDS = 5;
-/** Older samples do not count for a point. This leaves room for scrapes every 15 s. */
+/** Samples older than this do not count for a point; scrapes may be 15 s apart. */
 const OLDEST_SECONDS = 20;
 const MOST_POINTS = 240;
-/** Rules store their results some seconds late: newer points may change. */
+/** Rules store their results some seconds late, so points newer than this may still change. */
 const LATE_SECONDS = 60;
 
 /** Aligns points to whole steps, so that they do not move with the clock. */
@@ -18,7 +18,7 @@ export function gridFor(rangeSeconds, nowSeconds) {
   return { start: end - Math.floor(rangeSeconds / step) * step, end, step };
 }
 
-/** The part of a grid to ask for if another is drawn: new points, and drawn ones that may have changed. */
+/** The part of a grid to query if another grid is drawn: new points, and drawn ones that may have changed. */
 export function unknownPart(grid, drawn) {
   if (drawn?.step !== grid.step || drawn.start > grid.start) return grid;
   const start = drawn.end - Math.ceil(LATE_SECONDS / grid.step) * grid.step;
@@ -55,7 +55,7 @@ export function scrapedOn(pairs, grid) {
   ).map((scraped) => scraped === true);
 }
 
-/** Indices of values without neighbours, which no line shows. */
+/** Indices of values without neighbours, which a line would not show. */
 export function isolated(values) {
   const indices = [];
   for (const [i, value] of values.entries()) {

@@ -1,4 +1,4 @@
-/** Loads one of the page's own files; a server that hangs or fails is asked again until it answers. */
+/** Loads one of the page's own files; asks again until the server answers. */
 
 const TIMEOUT_MS = 5000;
 const RETRY_MS = 5000;

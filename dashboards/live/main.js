@@ -20,7 +20,7 @@ const route = routeControl(routes, () => {
 let board = boardOf(route.chosen());
 themeControl(() => board.redraw());
 const range = rangeControl(start);
-/** When Prometheus last answered every query, by its clock. */
+/** When Prometheus last answered every query, by Prometheus' clock. */
 let reachedAt = null;
 let running = new AbortController();
 

@@ -1,16 +1,16 @@
 /**
  * Prometheus' HTTP API, behind the same server as the page.
  *
- * Many queries go as one: each viewer costs Prometheus a few requests every 5 s, however many lines there are.
- * A failure is either `Unreachable` (Prometheus is down or starting) or an `Error` with Prometheus'
- * message (it refused the query).
+ * Many queries are joined into one, so each viewer costs Prometheus only a few requests every 5 s, however many lines
+ * there are. A failure is either `Unreachable` (Prometheus is down or starting) or an `Error` with Prometheus' message
+ * (it refused the query).
  */
 
 const API = 'prometheus/api/v1/';
 const TIMEOUT_MS = 4000;
 /** nginx answers these when Prometheus is down, and Prometheus when it is not ready. */
 const AWAY = new Set([502, 503, 504]);
-/** Tells in a joined answer which query a series belongs to; none of our metrics has it. */
+/** The label that tells in a joined answer which query a series belongs to; no metric here has it. */
 const LABEL = 'asked_as';
 
 export class Unreachable extends Error {}
@@ -61,7 +61,7 @@ export function separated(queries, series, read) {
   return found;
 }
 
-/** A joined query is longer than nginx lets a request line be, so parameters go as a form. */
+/** Sends parameters as a form, because a joined query is too long for nginx' limit on request lines. */
 async function ask(path, signal, parameters) {
   const form = parameters && { method: 'POST', body: new URLSearchParams(parameters) };
   const ends = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -78,7 +78,7 @@ async function ask(path, signal, parameters) {
   return answer.data;
 }
 
-/** NaN and infinities come from divisions by zero: null, no number to show. */
+/** NaN and infinities come from divisions by zero and become null. */
 function numberOf(text) {
   const number = Number(text);
   return Number.isFinite(number) ? number : null;

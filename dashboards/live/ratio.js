@@ -5,7 +5,7 @@ import { digits, withUnit } from './units.js';
 const LEAST_PERCENT = 0.5;
 
 /**
- * Names the side that no client asks; null if both serve.
+ * Names the side that serves no clients; null if both do.
  * @param {number | null} served the new side's percentage of clients' requests; null without requests
  * @param {[string, string]} names of the old and of the new side
  */
@@ -16,8 +16,8 @@ export function idleSide(served, [oldName, newName]) {
 }
 
 /**
- * What stands in place of the number; null if the number says something. Values that are equal to the last digit
- * are quantiles from the same bucket of a histogram: too little was measured to tell the sides apart.
+ * The text to show instead of the number; null if the number is meaningful. Values that are equal to the last digit are
+ * quantiles from the same bucket of a histogram: the measurement is too coarse to tell the sides apart.
  * @param {string | null} idle what `idleSide` returned
  */
 export function insteadOf(ratio, oldValue, newValue, idle) {
@@ -28,7 +28,7 @@ export function insteadOf(ratio, oldValue, newValue, idle) {
 
 /** One of the large numbers: how many times as much the old side uses. */
 export class Ratio {
-  /** `oldName` and `newName` are what the page calls the sides. */
+  /** `oldName` and `newName` are the page's names for the sides. */
   constructor(spec, oldName, newName) {
     this.spec = spec;
     this.names = [oldName, newName];
@@ -43,7 +43,8 @@ export class Ratio {
   }
 
   /**
-   * What a whole server uses says nothing about one that is idle. The shadow asks both sides the same.
+   * Shows no ratio of whole servers while one of them is idle. The shadow's numbers are not affected: it sends both
+   * sides the same requests.
    * @param {object} found the samples of `queries`, by name
    */
   update(found, served) {

@@ -1,6 +1,5 @@
 /**
- * A route of nginx: its name, its path, what people call its two sides, and whether its requests belong
- * together.
+ * A route of nginx: its name, its path, the names of its two sides, and whether its requests belong together.
  * @typedef {{ name: string, path: string, old: string, new: string, sessions?: true }} Route
  */
 
@@ -17,7 +16,7 @@ export function titleOf({ old: oldName, new: newName }) {
   return `${side(oldName, 'old')} against ${side(newName, 'new')}`;
 }
 
-/** A line whose query says `$side` stands for two: one of each side, in its colour. */
+/** Turns a line whose query has `$side` into two: one per side, in that side's colour. */
 export function ofBothSides(line) {
   if (!line.expr.includes('$side')) return [line];
   return ['old', 'new'].map((side) => ({

@@ -1,7 +1,7 @@
-/** What the page says of a run: what its phase means, what to type then, and what its gates say. */
+/** The page's texts about a run: what its phase means, what to type, and what its gates say. */
 import { ageOf, digits, timeOf } from './units.js';
 
-/** A live process beats every 5 s or oftener, and Prometheus scrapes as often. */
+/** A live process sends a heartbeat at least every 5 s, and Prometheus scrapes as often. */
 const SILENT_AFTER_SECONDS = 30;
 const LIST = new Intl.ListFormat('en');
 const VERDICTS = { fail: 'fails', inconclusive: 'is undecided', pass: 'passes' };
@@ -18,7 +18,7 @@ const WENT_BACK = 'The traffic is back where the run began.';
 const PHASES = {
   none: ['No run', '', [BEGIN]],
   whole: ['No run', '', []],
-  ordered: ['Ordered', 'The Deployment ramp is to carry it out.', [SAY_WHY, GO_BACK]],
+  ordered: ['Ordered', 'The Deployment ramp will carry it out.', [SAY_WHY, GO_BACK]],
   holding: ['Under way', '', []],
   paused: [
     'Paused',
@@ -36,7 +36,7 @@ const PHASES = {
   done: ['Done: every step has passed', '', []],
 };
 const ASKS_OTHERWISE =
-  'the old side answers clients otherwise than the shadow, so its matches prove too little. Name the request headers that it needs in shadow.send_headers of the route file.';
+  'the old side answers the shadow differently than clients, so matches prove too little. Name the request headers that it needs in shadow.send_headers of the route file.';
 const HAVE_A_PROCESS = new Set(['holding', 'paused', 'going_back']);
 
 /** The command for a route, and what follows it. */
@@ -84,7 +84,7 @@ export function stepSays(step, steps, verdict) {
 /**
  * What happens next, while nobody types anything.
  * @param {object} run
- * @param {string} run.phase as `runSays` takes it, and `hasProcess` as it gives it
+ * @param {string} run.phase as for `runSays`, which also returns `hasProcess`
  * @param {string} run.served what the split says, such as `50% to Rust`
  * @param {string | null} run.after the same of the next step; null after the last
  * @param {number | null} run.endsAt when the step ends at the earliest; null if ramp does not say
@@ -109,8 +109,8 @@ export function nextSays({ phase, isStopped, hasProcess, served, after, endsAt, 
 }
 
 /**
- * What a gate says: its verdict, and how far it is from its limit. A test has an interval too: the run goes back once all
- * of it is above the limit.
+ * A gate's text: its verdict, and how far it is from its limit. A test also has an interval: the run goes back once the
+ * whole interval is above the limit.
  */
 export function gateSays({ gate, verdict, value, limit, lower = null, upper = null }) {
   const judged = `${gate} ${VERDICTS[verdict] ?? verdict}`;
@@ -123,7 +123,7 @@ export function gateSays({ gate, verdict, value, limit, lower = null, upper = nu
   return `${judged}: new ${points(value)} points, ${bounds(lower, upper)} (limit ${points(limit)})`;
 }
 
-/** Between what bounds a difference is: one end at least is known. */
+/** The bounds of a difference; at least one of them is known. */
 function bounds(lower, upper) {
   if (lower === null) return `at most ${points(upper)}`;
   return upper === null
@@ -132,8 +132,8 @@ function bounds(lower, upper) {
 }
 
 /**
- * Where a test's band, its estimate and its limit lie on a strip from -2 to +2 limits, in percent; null for a gate. An end
- * that is not known yet lies at the strip's.
+ * Positions of a test's band, estimate and limit on a strip from -2 to +2 limits, in percent; null for a gate that is
+ * not a test. A bound that is not known yet is at the strip's end.
  * @returns {{ from: number, to: number, estimate: number, limit: number } | null}
  */
 export function bandOf({ value, limit, lower = null, upper = null }) {

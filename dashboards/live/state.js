@@ -8,8 +8,8 @@ const STALE_AFTER_SECONDS = 60;
 
 export class State {
   /**
-   * Clears what the cards said of another route.
-   * @param {{ name: string, oldSide: string, newSide: string }} route its name, and what the page calls its sides
+   * Clears the cards of the previous route.
+   * @param {{ name: string, oldSide: string, newSide: string }} route its name, and the page's names for its sides
    */
   constructor(route) {
     this.route = route;
@@ -112,7 +112,7 @@ export class State {
     write(this.next, [nextSays(run, now), ...all.flat(), all.length === 0 ? '' : '.']);
   }
 
-  /** How people say that a share goes to the new side. */
+  /** The text for a share of the new side; null without a share. */
   toNew(share) {
     return share === null ? null : `${digits(share)}% to ${this.route.newSide}`;
   }
@@ -173,7 +173,7 @@ function gatesOf(figures) {
   }));
 }
 
-/** A drawing of what the sentence beside it says: the band narrows as requests come. */
+/** Draws the numbers of the sentence beside it: the band narrows as requests come. */
 function strip(band) {
   if (band === null) return [];
   const mark = (className, from, to = from) => {

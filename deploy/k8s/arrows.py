@@ -4,7 +4,7 @@ not every network plug-in enforces policies.
 
 
 def check_arrows(manifests):
-    """Yields one line for each arrow that only one end allows, or that leads to a port nobody has."""
+    """Yields one line for each connection that only one end allows, or that leads to a port that no container has."""
     policies = [each for each in manifests if each["kind"] == "NetworkPolicy"]
     ports = ports_of_parts(manifests)
     out = set(arrows(policies, "egress", "to"))

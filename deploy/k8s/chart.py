@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes the Helm chart from the manifests: `make chart`.
 
-`deploy/chart/` has the chart's own files. Its templates are what kustomize renders from `deploy/k8s/base`, with an
-expression wherever a value of `values.yaml` decides. So there is one source, and both give the same objects, which
---verify checks with helm itself: EQUAL has the components and the values that go together.
+`deploy/chart/` has the chart's own files. The other templates are what kustomize renders from `deploy/k8s/base`, with
+an expression wherever a value of `values.yaml` decides. So there is one source, and both render the same objects.
+--verify checks this with helm itself, for the components and values listed in EQUAL.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from chart_template import Template
 TOP = Path(__file__).resolve().parents[2]
 CHART = TOP / "deploy/chart"
 KUBECTL = TOP / "target/tools/python/bin/kubectl"
-# What the parts with a volume are without one.
+# The component that removes the volumes.
 EPHEMERAL = ["ephemeral-data"]
 # Their objects are in the chart too, each under a condition.
 OWN_PROMETHEUS = ["prometheus-operator", "own-prometheus"]
@@ -103,7 +103,7 @@ def key_of(manifest):
 
 
 def template(helm, chart, values=()):
-    """Returns what helm renders with these NAME=VALUE, or NAME=FILE for a route file, and its error."""
+    """Returns what helm renders with these values, NAME=VALUE or NAME=FILE for a route file, and its error."""
     command = [helm, "template", "qr", chart, "--namespace", "qr"]
     for value in values:
         command += ["--set-file" if value.endswith(".toml") else "--set", value]
@@ -132,7 +132,7 @@ def unequal(helm, chart):
 
 
 def differences(manifests, text):
-    """Lists the objects that only one of kustomize and helm renders, or each in its own way."""
+    """Lists the objects that only one of kustomize and helm renders, or that they render differently."""
     ours = {key_of(it): it for it in map(comparable, manifests) if it["kind"] != "Namespace"}
     theirs = {key_of(it): it for it in map(comparable, filter(None, yaml.load_all(text, Loader=yaml.CSafeLoader)))}
     problems = [f"{kind} {name} is only in one of them" for kind, name in ours.keys() ^ theirs.keys()]
@@ -142,8 +142,9 @@ def differences(manifests, text):
 
 
 def comparable(manifest):
-    """Sorts a pod's volumes and variables by name: kustomize puts those that a component changes first. Leaves out the
-    labels of a release, and the hash that ends a ConfigMap's name: helm keeps it, and has the annotation of a sum."""
+    """Removes differences that do not matter. Sorts a pod's volumes and variables by name, because kustomize puts those
+    that a component changes first. Drops a release's labels and checksum annotations, and the hashes in ConfigMaps'
+    names."""
     manifest = json.loads(re.sub(r"-[2456789bcdfghkmt]{10}\b", "", json.dumps(manifest)))
     for metadata in (manifest["metadata"], manifest.get("spec", {}).get("template", {}).get("metadata", {})):
         labels = metadata.pop("labels", {})

@@ -1,4 +1,4 @@
-"""Makes a template of the chart from one object: puts an expression wherever a value decides."""
+"""Makes a template of the chart from one object, with an expression wherever a value decides."""
 
 import json
 import re
@@ -7,10 +7,10 @@ import yaml
 
 # The parts with a volume; components/ephemeral-data has what is there without one.
 KEPT = {"legacy-node", "prometheus"}
-# What clients wait for, and what moves them: these pods may get a PriorityClass.
+# The pods that clients wait for, and ramp: these may get a PriorityClass.
 SERVING = {"proxy", "qr-service", "legacy-node", "relay-service", "legacy-relay", "relay-home", "ramp"}
 OPERATOR = "monitoring.coreos.com/v1"
-# What servers of one's own replace: components/own-app deletes it.
+# Objects that an app of one's own replaces: components/own-app deletes them.
 REPLACED = re.compile("(qr-service|legacy-node|relay-service|legacy-relay|relay-home).*|links")
 
 
@@ -60,13 +60,13 @@ class Template:
         return self.only_if(condition(kind, name), self.dumped())
 
     def label(self, metadata, others=""):
-        """Adds the labels of the release. No selector has them: those of a Deployment cannot change."""
+        """Adds the labels of the release, but not to selectors: those of a Deployment cannot change."""
         ours = json.dumps(metadata.get("labels", {}))
         release = 'include "carve-out.labels" . | fromYaml'
         metadata["labels"] = self.nested(f"merge (fromJson `{ours}`) ({release}) {others}".rstrip())
 
     def files(self, name):
-        """Puts in what an app of one's own has instead."""
+        """Replaces a ConfigMap's files if the chart is used for an app of one's own."""
         data = self.manifest.get("data", {})
         if name == "proxy":
             for file in [it for it in data if it.startswith("app-")]:
@@ -77,7 +77,7 @@ class Template:
             self.manifest["data"] = self.nested(own)
 
     def own_prometheus(self):
-        """Puts in the policy where a Prometheus of the cluster's is."""
+        """Replaces the namespace and ports of the cluster's Prometheus in a policy."""
         spec = self.manifest["spec"]
         for rule in spec.get("ingress", []) + spec.get("egress", []):
             for peer in rule.get("from", []) + rule.get("to", []):
@@ -93,7 +93,7 @@ class Template:
         spec = self.manifest["spec"]
         pod = spec["template"]["spec"]
         self.label(spec["template"]["metadata"])
-        # These read their files when they start, so others must start a rollout.
+        # These read their files only when they start, so changed files must start a rollout.
         sums = {"proxy": ["ownAppSum"], "shadow": ["ownAppSum"]}.get(name, [])
         sums = [f'(include "carve-out.{it}" . | fromYaml)' for it in sums]
         annotations = " ".join(["merge", *sums, ".Values.podAnnotations"] if sums else [".Values.podAnnotations"])
@@ -132,7 +132,7 @@ class Template:
             self.persistence(spec, self.ephemeral[name])
 
     def first_container(self, container, value):
-        """The part itself, beside which others may stand."""
+        """Adds resources and variables to the part's own container; the pod may have others."""
         self.resources(container, f"{value}.resources")
         extra = f".Values.{value}.extraEnv"
         if "env" in container:
@@ -166,7 +166,7 @@ class Template:
             target["averageValue"] = self.of("{{ mul 600 .Values.proxy.workers }}m")
 
     def persistence(self, spec, ephemeral):
-        """Puts the data into the pod where a value says so."""
+        """Chooses between a claim and an emptyDir, by a value."""
         value = f".Values.{self.kept_by()}.persistence"
         enabled = f"{value}.enabled"
         volumes = spec["template"]["spec"]["volumes"]
@@ -239,7 +239,7 @@ def block(head, value, indent):
 
 
 def condition(kind, name):
-    """When an object is there at all, as what `and` takes; None is always."""
+    """Returns the arguments of `and` that decide whether an object is rendered; None means always."""
     needed = []
     if name == "own-prometheus":
         needed.append("(not .Values.prometheus.enabled)")

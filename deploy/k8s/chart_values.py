@@ -1,4 +1,4 @@
-"""Checks the chart: it renders with what people set, refuses their mistakes, and equals what kustomize renders."""
+"""Checks the chart: it renders with usual values, refuses wrong ones, and renders the same as kustomize."""
 
 import functools
 import re
@@ -10,7 +10,7 @@ import pin
 
 HELM = chart.TOP / "target/tools/bin/helm-3.16"
 
-# What people set, beside the defaults; the word names the set.
+# Sets of values that people use, by name.
 CHART_VALUES = {
     "defaults": [],
     "ingress": [
@@ -83,7 +83,7 @@ CHART_VALUES = {
         "prometheus.persistence.existingClaim=samples",
     ],
 }
-# What the schema must refuse.
+# Values that the schema must refuse.
 CHART_MISTAKES = [
     "ingress.enable=true",
     "ingress.enabled=yes",
@@ -140,7 +140,7 @@ def check_chart(pool):
 
 
 def pinned_problems(out, helm):
-    """Yields what a release's chart leaves without a digest; it changes the chart in this folder."""
+    """Yields the images that a release's chart leaves without a digest. Changes the chart in `out`."""
     digest = "sha256:" + "0" * 64
     pin.pin(out, "".join(f"registry.test/qr/{name} {digest}\n" for name in workspace_images()))
     text, error = helm([])

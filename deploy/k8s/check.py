@@ -2,9 +2,9 @@
 """Checks the manifests without a cluster: `make lint`, and with --all `make test-all PART=manifests`.
 
 It renders every kustomization, and every component on top of the default. It validates the manifests strictly against
-the schemas of several Kubernetes versions, and checks the rules of rules.py and what goes across manifests. With --all
-it also renders the chart, validates the custom kinds by their types, and runs kube-score. It prints one line per problem
-and exits with 1 if there is any.
+the schemas of several Kubernetes versions, and checks the rules of rules.py and rules that span several manifests. With
+--all it also renders the chart, validates the custom kinds by their types, and runs kube-score. It prints one line per
+problem and exits with 1 if there is any.
 
 With --write-rules it writes the one manifest that is generated from other files.
 """
@@ -33,7 +33,7 @@ from rules import broken_rules
 
 DEPLOY = TOP / "deploy"
 TOOLS = TOP / "target" / "tools" / "bin"
-# The oldest supported one, where `make test-all` has brought it.
+# The oldest supported kubectl, if `make test-all` has installed it.
 OLDEST = TOOLS / "kubectl-1.28"
 # The oldest supported version, the newest with published schemas, and two between them.
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
@@ -109,14 +109,14 @@ def render(name):
 
 
 def kustomize(kubectl, folder):
-    """Renders a folder as whoever applies it does."""
+    """Renders a folder as `kubectl apply -k` does. Returns the text and the error."""
     done = subprocess.run([kubectl, "kustomize", folder], check=False, capture_output=True, text=True)
     # A deprecated field still renders, with a warning.
     return done.stdout, done.stderr.strip()
 
 
 def write_production(folder, registry="registry.example.com/qr"):
-    """Writes overlays/production to a folder, with its settings made, and returns that."""
+    """Writes overlays/production to a folder, with its settings filled in, and returns the folder."""
     text = (PRODUCTION / "kustomization.yaml").read_text()
     (folder / "kustomization.yaml").write_text(text.replace("../..", os.path.relpath(DEPLOY / "k8s", folder)))
     settings = (PRODUCTION / "settings.env").read_text()
@@ -203,7 +203,7 @@ def check_compose(manifests):
 
 
 def check_context():
-    """Checks that the images' build has the folders that `carve` has in it: elsewhere they are always there."""
+    """Checks that .dockerignore keeps the folders that `carve` embeds: only the images' build could lack them."""
     ignored = [line.strip("/") for line in (TOP / ".dockerignore").read_text().splitlines()]
     embeds = (TOP / "proxy/carve/src/local/files.rs").read_text()
     for folder in re.findall(r'#\[folder = "\.\./\.\./(.+)"\]', embeds):

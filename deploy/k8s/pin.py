@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes pushed images, by digest, the defaults of a chart that chart.py has written: for releases.
+"""Sets the defaults of a chart that chart.py has written to the digests of pushed images, for a release.
 
-It needs nothing but Python, since it runs where a release is signed.
+It needs only Python, since it runs in the job that signs a release.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def pin(chart, pushed, without=()):
     if missing:
         sys.exit(f"pin: no digest of {', '.join(missing)}")
     digests = json.dumps({name: digests[name] for name in ours if name in digests})
-    # Without the other values: those of other projects' images have a registry and digests too.
+    # Only in the section `image`: thirdParty also has a registry and digests.
     before, image, after = (chart / "values.yaml").read_text().partition("\nimage:\n")
     text, end, after = after.partition("\n\n")
     for default, value in [("registry: localhost", f"registry: {registry}"), ("digests: {}", f"digests: {digests}")]:

@@ -1,5 +1,5 @@
-"""Checks that every pod is hardened in one and the same way, which Pod Security's profile `restricted` admits. Whoever
-applies a Deployment that breaks the profile gets a warning only, and then no pods.
+"""Checks that all pods are hardened in the same way, which Pod Security's profile `restricted` admits. Applying a
+Deployment that breaks the profile gives only a warning, and then no pods.
 
 https://kubernetes.io/docs/concepts/security/pod-security-standards/ has the rules.
 """
@@ -14,7 +14,7 @@ ASKING = ("startupProbe", "livenessProbe", "readinessProbe", "lifecycle")
 
 
 def check_restricted(pod):
-    """Yields one line for each part of a pod's specification that is hardened in another way."""
+    """Yields one line for each part of a pod's specification that deviates."""
     if not pod:
         return
     yield from context_problems("the pod", pod.get("securityContext", {}), POD)

@@ -1,5 +1,5 @@
-"""What every manifest has to be, beside what kube-score and restricted.py check. tests/manifest_rules.py shows for each
-rule that it refuses something.
+"""Rules for every manifest, beside those of kube-score and restricted.py. tests/manifest_rules.py shows for each rule
+that it refuses something.
 """
 
 import re
@@ -45,7 +45,7 @@ def running_problems(kind, container):
     for probe in ("startupProbe", "livenessProbe"):
         if kind != "Job" and probe not in container:
             yield f"{name}: no {probe}: a process that hangs would stay"
-    # The kubelet counts five logs of 10 MiB, and larger ones where a log grows fast. nginx' requests are in that of edge.
+    # The kubelet counts five logs of 10 MiB, and more if a log grows fast. nginx' requests are in edge's log.
     logs = container["name"] != "nginx" and {port.get("name") for port in container.get("ports", [])} & {"http", "edge"}
     limit = container.get("resources", {}).get("limits", {}).get("ephemeral-storage", "")
     if logs and not ROOM_FOR_LOGS.fullmatch(limit):

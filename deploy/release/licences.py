@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the licences of all crates that are linked into programs: licences.py FOLDER CRATE...
 
-Their authors let us pass the programs on if these texts go with them. FOLDER/CRATE.txt has each text once, with
-the crates that share it.
+The licences allow passing the programs on if these texts go with them. FOLDER/CRATE.txt has each text once, with the
+crates that share it.
 """
 
 import json
@@ -30,7 +30,7 @@ def main():
 
 
 def notices(packages):
-    """Returns each licence text of others' packages, below the names of those that have it."""
+    """Returns each licence text of third-party packages, below the names of the packages that have it."""
     sharing = defaultdict(list)
     for package in sorted(packages, key=lambda package: (package["name"], package["version"])):
         if package["source"]:
@@ -41,8 +41,8 @@ def notices(packages):
 
 
 def reachable(nodes, root):
-    """Returns the ids of the crates that `root` links, directly or not. All features count, so it can be a few
-    too many."""
+    """Returns the ids of the crates that `root` links, directly or not. Counts all features, so it may return a few too
+    many."""
     found, waiting = set(), [root]
     while waiting:
         key = waiting.pop()
@@ -56,7 +56,7 @@ def reachable(nodes, root):
 
 
 def texts(package):
-    """Returns the texts of a crate's licences; where it has none, what it says of itself."""
+    """Returns the texts of a crate's licences; if it has none, the licence and authors in its metadata."""
     folder = Path(package["manifest_path"]).parent
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.name.upper().startswith(NAMES))
     found = [file.read_text(errors="replace").strip() for file in files]

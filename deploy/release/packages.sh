@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2016  # release.sh sets $files; programs in JavaScript have their own $
-# The packages for other languages; release.sh includes this file, and has what it calls.
+# The packages for other languages. release.sh sources this file and has the functions that it calls.
 #
 # Each package is installed from its file in an empty folder and draws there. The pictures must decode, and be the
 # same from every package.
@@ -22,7 +22,7 @@ packages() {
     rm -r "$work"
 }
 
-# same_pictures WHO FOLDER: WHO has drawn there code.png as /qrcode does, or drawn.png and drawn.svg as /v1/qr does
+# same_pictures WHO FOLDER: checks WHO's pictures: code.png as /qrcode draws it, drawn.png and drawn.svg as /v1/qr does
 same_pictures() {
     local drawn first
     for drawn in "$2"/*.png "$2"/*.svg; do
@@ -69,12 +69,12 @@ c_package() {
 python_packages() {
     local here=qr-service/bindings/python built=$work/python package used
     cp "$work/licences/qr-python.txt" $here/THIRD-PARTY.txt
-    # The wheel is built from the source distribution: so that one is known to be whole. It has a part of the
-    # workspace with the lock file of all, which --locked refuses; the versions are those of the lock file.
+    # The wheel is built from the source distribution, which shows that the latter is complete. It has a part of the
+    # workspace with the lock file of the whole, which --locked refuses; the versions are still those of the lock file.
     "$python/maturin" build --quiet --release --sdist --manifest-path $here/Cargo.toml \
         --interpreter "$python/python" --out "$built"
     rm $here/THIRD-PARTY.txt
-    # One for every architecture.
+    # One source distribution serves every architecture.
     [ "$(own_arch)" = amd64 ] || rm "$built"/*.tar.gz
     for package in "$built"/*.whl; do
         used=$(mktemp -d)
@@ -90,8 +90,8 @@ for form in "png", "svg":
     mv "$built"/* "$files"
 }
 
-# npm_pack FOLDER FILE DRAW: packs the folder, installs the package elsewhere, and draws pictures with it; DRAW is
-# what brings the function of that name
+# npm_pack FOLDER FILE DRAW: packs the folder, installs the package elsewhere, and draws pictures with it; DRAW is the
+# module that exports `draw`
 npm_pack() {
     local used packed
     cp LICENSE* "$1"
@@ -145,8 +145,9 @@ EOF
     npm_pack "$package" "$1" qr-wasm/draw
 }
 
-# publish [--dry-run]: what each registry takes, once all is packed. A dry run does all but the upload; tokens are in the
-# variables that cargo, npm and twine read. The rehearsal has compiled the crates; where tokens are, nothing is.
+# publish [--dry-run]: uploads the packages to each registry, once all are packed. A dry run does all but the upload.
+# Tokens are in the variables that cargo, npm and twine read. The job with the tokens compiles nothing; the rehearsal
+# has compiled the crates.
 publish() {
     local dry=("$@") python_files
     cargo publish --locked --quiet "${dry[@]:---no-verify}" -p qr-core -p qr-options
@@ -160,7 +161,7 @@ publish() {
     [ ${#dry[@]} -gt 0 ] || twine upload --non-interactive --skip-existing "${python_files[@]}"
 }
 
-# for_all_architectures FOLDER: one Node package of those that were packed for one architecture each
+# for_all_architectures FOLDER: joins the Node packages of the architectures into one
 for_all_architectures() {
     local package names=()
     for package in "$files"/qr-node-*.tgz; do

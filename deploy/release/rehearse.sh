@@ -16,7 +16,7 @@ deploy/setup.sh rehearsal packages
 export PATH=$PWD/target/tools/rehearsal/bin:$PWD/target/tools/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
-# The images that are made of nothing but a program. The others need base images.
+# The images that contain only a program. The others need base images.
 images="qr-service relay-service"
 alone=${ONLY:-$images}
 based="carve legacy-node"
@@ -40,7 +40,7 @@ step() {
     echo "| $1 | $((SECONDS - began)) |" >>"$DIST/report.md"
 }
 
-# fails TITLE COMMAND...: it has to refuse
+# fails TITLE COMMAND...: the command must fail
 fails() {
     if "${@:2}" >"$DIST/refused.log" 2>&1; then die "not refused: $1"; fi
     echo "| refused: $1 | |" >>"$DIST/report.md"
@@ -69,7 +69,7 @@ EOF
     done
 }
 
-# Into the registry, since the rehearsal has a store of its own. Prints the architectures that both have.
+# Pushes the base images to the registry, since the rehearsal has its own store. Writes the architectures of both.
 push_bases() {
     local name
     for name in NGINX_IMAGE NODE_IMAGE; do
@@ -79,12 +79,12 @@ push_bases() {
     [ -s "$DIST/architectures.txt" ] || die "the bases have no architecture in common"
 }
 
-# base VARIABLE: the name in the registry
+# base VARIABLE: prints the base image's name in the registry
 base() {
     echo "${REGISTRY%/*}/bases/${1%_IMAGE}:rehearsal" | tr '[:upper:]' '[:lower:]'
 }
 
-# architectures_of REFERENCE: of amd64 and arm64, those that an image or an index is for
+# architectures_of REFERENCE: prints the architectures of an image or an index, amd64 or arm64
 architectures_of() {
     local raw
     raw=$(skopeo inspect --raw --tls-verify=false "docker://$1")
@@ -95,7 +95,7 @@ architectures_of() {
     fi | grep -xE 'amd64|arm64' | sort -u
 }
 
-# With a store of its own, the rehearsal leaves no image on this machine, and meets none.
+# With its own store, the rehearsal leaves no image on this machine and finds none.
 push_images() {
     printf '[storage]\ndriver = "vfs"\ngraphroot = "%s"\nrunroot = "%s"\n' \
         "$DIST/storage" "$DIST/storage-run" >"$DIST/storage.conf"
@@ -111,8 +111,8 @@ push_based_images() {
         ARCHITECTURES=$(cat "$DIST/architectures.txt") deploy/images.sh >>"$DIST/images.txt"
 }
 
-# Looks into each pushed image: for each architecture it must hold the program that was tried, run it as
-# nobody, and say what it is.
+# Checks each pushed image: for each architecture it must hold the program that was tried, run it as user 65532, and
+# have all labels.
 check_images() {
     local name digest arch architectures
     while read -r name digest; do
@@ -156,7 +156,7 @@ programs_in() {
     esac
 }
 
-# What helm finds in the registry must be install.yaml, whose images are the pushed ones.
+# The chart in the registry must render install.yaml, whose images are the pushed ones.
 check_chart() {
     local name digest
     cmp "$DIST/files/install.yaml" <(
@@ -233,7 +233,7 @@ case " ${SKIP-} " in
 esac
 step "SBOMs of the programs" $release sboms
 start_registry
-# Before the store is changed.
+# Before push_images changes the store.
 if [ -n "$based" ]; then step "base images pushed" push_bases; fi
 step "images pushed" push_images
 if [ -n "$based" ]; then step "images on these bases pushed" push_based_images; fi

@@ -36,7 +36,7 @@ images=$dist/images.txt
 # Name and digest of the pushed chart.
 chart_digest=$dist/chart.txt
 programs=${ONLY:-qr-draw qr-service relay-service relay-home carve}
-# Those with a signature of their own: the sums of all, and the one that people apply from its address.
+# Files with their own signature: the checksums of all, and the one that people apply from its URL.
 signed_files=(SHA256SUMS install.yaml)
 
 die() {
@@ -65,7 +65,7 @@ own_arch() {
     esac
 }
 
-# The time of the commit, for all files: the same commit packs the same bytes.
+# All files get the commit's time, so that the same commit packs the same bytes.
 commit_time() {
     git log -1 --format=%ct
 }
@@ -95,7 +95,7 @@ version() {
     echo "$version"
 }
 
-# Links to files become links to the tag: on a release's page there are no files to link to.
+# Links to files become links to the tag, because a release's page has no files to link to.
 notes() {
     local heading text to_tag=()
     heading=${1:-$(workspace_version)}
@@ -111,13 +111,13 @@ notes() {
 programs() {
     local arch=${1-} target profile=${PROFILE:-release} build=(build) flags together=() built program
     target=$(target_of "$arch")
-    # musl and its compiler come from musl-tools, with which docs/adr/0007-allocator.md was measured. For
-    # another architecture zig has them.
+    # musl and its compiler come from musl-tools, with which docs/adr/0007-allocator.md was measured, or for the other
+    # architecture from zig.
     if [ "$arch" != "$(own_arch)" ]; then build=(zigbuild); fi
     build+=(--locked --profile "$profile" --target "$target" --config "profile.$profile.strip=true")
     read -r -a flags <<<"${CARGO_FLAGS-}"
     for program in $programs; do
-        # By itself: its options would add features of qr-core to qr-service.
+        # Built separately: its features of qr-core would otherwise be added to qr-service's.
         if [ "$program" = qr-draw ]; then cargo auditable "${build[@]}" "${flags[@]}" -p qr-cli; continue; fi
         together+=(-p "$(crate_of "$program")")
     done
@@ -160,7 +160,7 @@ try() {
     # shellcheck disable=SC2064  # what they are now
     trap "kill $server 2>/dev/null || true; rm -f $log" EXIT
     address=$(address_in "$log")
-    # This machine's runner: emulated, decoding the pictures takes minutes.
+    # With this machine's carve: an emulated one would take minutes to decode the pictures.
     "$dist/programs/$(own_arch)/carve" contract "http://$address" --served-by qr-service
     kill "$server"
     wait "$server" || die "$at/qr-service did not stop with 0: $(tail -n 3 "$log")"
@@ -168,7 +168,7 @@ try() {
     trap - EXIT
 }
 
-# pack FOLDER NAME: FOLDER/NAME as an archive that depends on nothing but its files
+# pack FOLDER NAME: packs FOLDER/NAME as an archive that depends only on its files
 pack() {
     mkdir -p "$files"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(commit_time)" \
@@ -230,7 +230,7 @@ chart() {
     target/tools/python/bin/python deploy/k8s/chart.py --out "$dist/carve-out"
 }
 
-# Who verifies the chart has then verified what runs.
+# With pinned digests, verifying the chart also verifies the images.
 pin() {
     local work version name without=()
     work=$(mktemp -d)

@@ -33,7 +33,7 @@ def api_page():
 
 
 def of_path(operations, schemas, options):
-    """What the path does, takes and answers; its methods take the same."""
+    """Text on the path's purpose, parameters and answers; its methods share parameters."""
     takes = {name: field for operation in operations.values() for name, field in fields(operation, schemas).items()}
     own = {name: field for name, field in takes.items() if name not in options}
     left_out = [f"`{name}`" for name in options if name not in takes]
@@ -77,7 +77,7 @@ def limit_of_items(operation):
 
 
 def answers(operations):
-    """A line for each status, with its methods if not all of them have it."""
+    """A line for each status; it names the methods unless all have this status."""
     statuses = sorted({status for operation in operations.values() for status in operation["responses"]})
     for status in statuses:
         having = {method.upper(): operation["responses"][status] for method, operation in operations.items()

@@ -10,13 +10,13 @@ from schema import limits
 GATES = {"gates.toml": "Standard gates", "gates-session.toml": "Gates of a route of sessions"}
 CARVE = """## carve.toml
 
-The keys of `carve.toml`, beside the route files: what the front takes from clients, and how everything that no route
-has is passed on to the app. [Its schema](../../proxy/routes/carve.schema.json) is what this table is made from."""
+The keys of `carve.toml`, a file next to the route files: limits for clients, and how nginx passes requests without a
+route to the app. This table is made from [its schema](../../proxy/routes/carve.schema.json)."""
 ROUTES = """# Keys of route files
 
 Every key that a route file may have. [Route files](../../proxy/routes/README.md) explains keys, fallbacks and sessions
-with examples. Editors check a file against [the schema](../../proxy/routes/route.schema.json), which this page is made
-from."""
+with examples. This page is made from [the schema](../../proxy/routes/route.schema.json), which editors check a file
+against."""
 INTRODUCTION = """# Gates
 
 The tests and gates that each step of a ramp must pass. [Gates and tests](../gates.md) explains how they judge;
@@ -33,7 +33,7 @@ def routes_page():
 
 
 def keys(schema, definitions, prefix):
-    """A row for each key, those of tables included."""
+    """A row for each key, including those in tables."""
     for name, key in schema["properties"].items():
         inner = definition(key, definitions)
         if "properties" in inner:
@@ -48,7 +48,7 @@ def keys(schema, definitions, prefix):
 
 
 def definition(key, definitions):
-    """What a key refers to: itself, in a list, or where it may be null."""
+    """The definition that a key refers to, directly, for its list's items, or if it may be null."""
     for place in (key, key.get("items", {}), *key.get("anyOf", ())):
         if "$ref" in place:
             return definitions[place["$ref"].rpartition("/")[2]]
@@ -89,7 +89,7 @@ def gates_page():
 
 
 def comment(text):
-    """The comment at the file's head: paragraphs, and indented lists as they stand."""
+    """The comment at the file's head: paragraphs, and indented lists unchanged."""
     head = re.match(r"(?:#.*\n)+", text)[0]
     for paragraph in re.sub(r"^# ?", "", head, flags=re.MULTILINE).strip().split("\n\n"):
         yield f"```text\n{paragraph}\n```" if paragraph.startswith("  ") else paragraph

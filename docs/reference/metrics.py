@@ -1,4 +1,4 @@
-"""Metrics of every program, from what it serves at /metrics."""
+"""Metrics of every program, from its answer to /metrics."""
 
 import contextlib
 import http.server
@@ -9,7 +9,7 @@ import time
 from programs import LEGACY_NODE, PROGRAMS, ROOT, get, running, table
 
 FREE = "127.0.0.1:0"
-# Programs that serve as soon as they have free ports, and what they need to know besides.
+# Programs that serve without other parts, and their settings.
 SERVICES = {
     "qr-service": {"QR_ADDR": FREE, "QR_ADMIN_ADDR": FREE},
     "relay-service": {"RELAY_ADDR": FREE, "RELAY_ADMIN_ADDR": FREE},
@@ -20,11 +20,11 @@ SERVICES = {
 }
 INTRODUCTION = """# Metrics
 
-What each program serves at `/metrics` of its admin listener; ramp's are in `ramp.prom`, which nginx serves at
-`/ramp/metrics`. The [dashboards' README](../../dashboards/README.md#metrics) says which labels mean what and how the
-metrics are compared. Names that begin with `process_` and `nodejs_` are the usual ones of Prometheus' clients, and
-this page leaves them out."""
-# In Prometheus' text a counter or an info has its ending only in the samples, as OpenMetrics says.
+The metrics that each program serves at `/metrics` of its admin listener; ramp's are in `ramp.prom`, which nginx serves
+at `/ramp/metrics`. The [dashboards' README](../../dashboards/README.md#metrics) explains labels and how the metrics are
+compared. Names that begin with `process_` and `nodejs_` are the usual ones of Prometheus' clients, and this page leaves
+them out."""
+# In Prometheus' text only the samples of a counter or info have its ending, as OpenMetrics requires.
 ENDINGS = {"counter": "_total", "info": "_info"}
 REGISTERED = re.compile(r'(?:let help = "([^"]+)";\s+)?\b(?:\w+\.)?(?:set|set_if|set_for|register)\(\s*"(ramp_\w+)",\s*(?:"([^"]+)"|help)')
 
@@ -43,7 +43,7 @@ def metrics_page():
 
 
 def command_of(name):
-    """What starts a service."""
+    """The command that starts a service."""
     return [str(PROGRAMS / "carve"), name] if name in ("shadow", "edge") else [str(PROGRAMS / name)]
 
 
@@ -69,7 +69,8 @@ def nginx_status():
 
 
 def all_of(name, address, listed):
-    """The metrics of a program, once it has all that the dashboards' README lists: some come with the first request."""
+    """The metrics of a program. Waits for all that the dashboards' README lists, because some appear with the first
+    request."""
     for _ in range(100):
         metrics = list(exposed(get(address, "metrics")))
         missing = listed - {metric for metric, _, _ in metrics}
@@ -93,7 +94,7 @@ def exposed(text):
 
 
 def of_ramp():
-    """Those that ramp registers. It has no idle process to ask: they are written as the share moves."""
+    """The metrics that ramp registers, from its source: ramp writes them only while a share moves."""
     source = (ROOT / "proxy/rollout/src/metrics.rs").read_text()
     found = [(name, "gauge", above or beside) for above, name, beside in REGISTERED.findall(source)]
     if not found or len(found) != source.count('("ramp_'):

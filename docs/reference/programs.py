@@ -26,7 +26,7 @@ def help_of(command):
 def running(command, **variables):
     """Runs a service on free ports in an empty folder. Gives its addresses by name, such as admin_addr."""
     with tempfile.TemporaryDirectory() as folder:
-        # What relay-home and the edge read.
+        # The files that relay-home and the edge read.
         Path(folder, "share").write_text("0\n")
         line = "1767225600.000 qrcode new new 200 0.001 500 127.0.0.1:42069 GET"
         Path(folder, "access.log").write_text(line.replace(" ", "\t") + "\n")
@@ -50,7 +50,7 @@ def fail(command, log):
 
 
 def get(address, path):
-    """The text that a service answers."""
+    """The text of a service's answer."""
     with urllib.request.urlopen(f"http://{address}/{path}", timeout=10) as answer:
         return answer.read().decode()
 
@@ -62,11 +62,11 @@ def table(columns, rows):
 
 
 def cell(text):
-    """Text in a cell of a table: on one line, without what would end the cell or begin a tag."""
+    """Text for a cell of a table: on one line; escapes what would end the cell or begin a tag."""
     text = " ".join(text.split()).replace("|", "\\|")
     return re.sub(r"`[^`]*`|<", lambda found: "&lt;" if found[0] == "<" else found[0], text)
 
 
 def code(text):
-    """As code, if it is one word; an explanation is text."""
+    """Formats one word as code; several words stay text."""
     return f"`{text}`" if text and " " not in text else text

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the reference, from the programs and files that it describes, into target/reference: settings, API, metrics,
+"""Writes the reference into target/reference, from the programs and files that it describes: settings, API, metrics,
 route files, gates.
 
     docs/reference/render.py    # make site; make lint, whose docs/site.py --check then checks their links too

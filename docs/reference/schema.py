@@ -1,4 +1,4 @@
-"""Limits that a JSON schema sets, in a few words."""
+"""Describes the limits of a JSON schema in a few words."""
 
 
 def limits(schema):
@@ -19,7 +19,7 @@ def limits(schema):
 
 
 def between(schema, ending, unit):
-    """Such as `1 to 10`, from minimum and maximum, minLength and maxLength or minItems and maxItems."""
+    """For example `1 to 10`, from minimum and maximum, minLength and maxLength, or minItems and maxItems."""
     least, most = schema.get(f"min{ending}"), schema.get(f"max{ending}")
     if least is None and most is None:
         return ""

@@ -7,9 +7,9 @@ from programs import LEGACY_NODE, PROGRAMS, ROOT, code, help_of, table
 NAMES = ("carve", "qr-service", "relay-service", "relay-home")
 INTRODUCTION = """# Settings
 
-Each program that runs, with its flags, variables and defaults. A flag wins over its variable. An invalid value makes
+The flags, variables and defaults of each program. A flag wins over its variable. An invalid value makes
 the program exit with 2 before it binds a port; one line names the setting and the mistake. Times are written like
-`250ms`, `10s` or `1m 30s`. Every program of Rust has `--help` and most have `--version`, which the tables leave out."""
+`250ms`, `10s` or `1m 30s`. Every Rust program has `--help` and most have `--version`, which the tables leave out."""
 # A flag or an argument, with its explanation on the same line or below.
 ENTRY = re.compile(r"^ {2,6}((?:--[\w-]+|<|\[).*?)(?:  +(\S.*))?$")
 NOTE = re.compile(r" *\[(env|default|possible values): ([^]]*)\]")
@@ -63,7 +63,7 @@ def entries(said):
                 found.append(["-", ""])  # --help and --version
             elif found:
                 found[-1][1] += " " + line.strip()
-    # Brackets stand around all that may be left out.
+    # Brackets enclose optional arguments.
     usage = re.sub(r"\[.*?\]", "", re.search(r"^Usage: (.*)", said, re.MULTILINE)[1])
     return [row(flag, text, flag in usage) for flag, text in found if flag != "-"]
 
@@ -78,7 +78,7 @@ def row(flag, text, required):
 
 
 def of_proxy():
-    """The same of the image with nginx, whose start lists its variables."""
+    """A heading and a table for the image with nginx, whose start script lists its variables."""
     listed = re.compile(r"^#   ([A-Z_]+) \[(.*?)\] (.*)$", re.MULTILINE)
     rows = [[code(variable), code(default), meaning]
             for variable, default, meaning in listed.findall((ROOT / "proxy/start.sh").read_text())]
@@ -86,7 +86,7 @@ def of_proxy():
 
 
 def of_legacy_node():
-    """The same of the legacy app, whose help has another form."""
+    """A heading and a table for the legacy app, whose help has a different form."""
     line = re.compile(r"^  (--\S+) +([A-Z_]+)(?: \[(.*)\])?\n +(.*)$", re.MULTILINE)
     rows = [[f"`{flag}`", f"`{variable}`", code(default), text]
             for flag, variable, default, text in line.findall(help_of(LEGACY_NODE))]

@@ -1,4 +1,4 @@
-// The new side of the example: GET /report?year=2024 as old.py answers it, in Go.
+// The new side of the example: answers GET /report?year=2024 like old.py, in Go.
 //
 //	go run examples/report/new.go [-leap-years] PORT
 //
@@ -50,7 +50,7 @@ func daysIn(year, month int) int {
 	return days
 }
 
-// ordersOf returns how many orders a day has and what they add up to, in cents.
+// ordersOf returns the number of a day's orders and their sum in cents.
 func ordersOf(year, month, day int) (count int, cents int64) {
 	state := int64(year*10_000 + month*100 + day)
 	count = 5 + int(state%6)

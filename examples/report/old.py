@@ -16,7 +16,7 @@ PAGE = b"""<!doctype html>
 
 
 def orders_of(day):
-    """The amounts of a day's orders, in cents. They stand in for a database, the same each time."""
+    """The amounts of a day's orders, in cents. They replace a database and are the same each time."""
     state = day.year * 10_000 + day.month * 100 + day.day
     for _ in range(5 + state % 6):
         state = (state * 1_103_515_245 + 12_345) % 2**31

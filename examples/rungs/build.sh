@@ -13,7 +13,7 @@ python() {
         "$built/python/bin/pip" install --quiet --disable-pip-version-check -r "$rungs/python/requirements.txt"
         cp "$rungs/python/requirements.txt" "$built/python/installed.txt"
     fi
-    # As it was built last.
+    # Forced, because a new build has the same version.
     "$built/python/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall \
         target/wheels/qr_fast-*.whl
 }

@@ -1,10 +1,10 @@
 /**
- * The admin listener, on a port of its own that the proxy never routes to:
+ * The admin listener, on a separate port that the proxy never routes to:
  * - `/livez`: 200 while the process runs
  * - `/readyz`: 200 when it can take traffic, 503 before that and once shutdown begins
  * - `/metrics`: Prometheus text
- * - `/held`: 204 if somebody has the relay's key in `X-Key`; else 404, or 503 once shutdown begins
- * - and what `texts` has: of the relay, `/waiting`
+ * - `/held`: 204 if the relay holds the key in `X-Key`; else 404, or 503 once shutdown begins
+ * - the paths in `texts`, such as the relay's `/waiting`
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';

@@ -4,7 +4,7 @@
  *     node src/links.js backup > links.db
  *     node src/links.js restore < links.db
  *
- * DATA_DIR is the app's. What was done goes to stderr, with the digest that `sha256sum` prints.
+ * DATA_DIR is the app's. The result goes to stderr, with the digest that `sha256sum` prints.
  */
 import { ConfigError, loadConfig } from './config.js';
 import { backUp, restore } from './links/backup.js';

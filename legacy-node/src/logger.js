@@ -5,12 +5,12 @@ const WAITING = 1 << 20;
 
 let dropped = 0;
 
-/** Log lines of this process that were dropped, since nobody read the ones before. */
+/** Log lines of this process that were dropped because standard output was not read in time. */
 export const droppedLines = () => dropped;
 
 /**
- * Standard output, written beside the event loop: if nobody reads it, so that a pipe is full, lines are
- * dropped and counted, and no request waits.
+ * Standard output, written asynchronously. If nobody reads the pipe and it is full, lines are dropped and counted, and
+ * no request waits.
  */
 function standardOutput() {
   const out = pino.destination({ dest: 1, sync: false, maxLength: WAITING });

@@ -1,4 +1,4 @@
-/** The app's metrics. Names, labels and buckets are qr-service's, so that the two compare. */
+/** The app's metrics. Names, labels and buckets are those of qr-service, so that the two can be compared. */
 import { createRequire } from 'node:module';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { droppedLines } from './logger.js';
@@ -36,7 +36,7 @@ export function createMetrics(engine) {
   }).set({ version, engine }, 1);
   new Counter({
     name: 'log_lines_dropped_total',
-    help: 'Log lines that were dropped, since nobody read the ones before',
+    help: 'Log lines dropped because standard output was not read in time',
     registers,
     collect() {
       this.reset();

@@ -52,7 +52,7 @@ async function shorten(addr, url) {
   return JSON.parse(json).id;
 }
 
-/** Shortens, follows and looks up until it is stopped; any answer that is not as it must be fails the test. */
+/** Shortens, follows and looks up links until it is stopped; any unexpected answer fails the test. */
 function load(addr) {
   const stored = [];
   let running = true;
@@ -74,7 +74,7 @@ function load(addr) {
   return { stored, stop };
 }
 
-/** What is in a copy, read by SQLite alone. */
+/** The rows of a copy, read with SQLite directly. */
 function rowsOf(t, file) {
   const path = join(temporaryFolder(t), 'copy.db');
   writeFileSync(path, file);
@@ -85,7 +85,7 @@ function rowsOf(t, file) {
   return rows;
 }
 
-/** Nothing but the database and its two files may stay. */
+/** Only the database and its two files may be left. */
 function assertTidy(folder) {
   const others = readdirSync(folder).filter((name) => !/^links\.db(-wal|-shm)?$/.test(name));
   assert.deepEqual(others, []);

@@ -17,7 +17,7 @@ import {
 import { decodeQr } from './support/decoder.js';
 
 const MB = 1e6;
-/** What takes seconds more, or an app or a browser of its own; NIGHTLY=1 runs it. */
+/** Tests that take seconds longer, or need a separate app or browser; NIGHTLY=1 runs them. */
 const LONG = { skip: !process.env.NIGHTLY && 'only with NIGHTLY=1' };
 const app = await startApp({ after });
 const browser = await launchBrowser();
@@ -101,7 +101,7 @@ describe('a file dropped on the page', () => {
     assert.equal(scanned?.bytes.toString(), link);
     await stateIs(page, 'Waiting for somebody to open the link.');
     assert.equal(await page.getByTestId('transfer-again').isVisible(), false);
-    // What lies in buffers is not shown as sent.
+    // Bytes that are only in buffers are not shown as sent.
     assert.equal(await page.getByTestId('transfer-amount').textContent(), '0 bytes of 200 MB');
 
     const before = memoryOf(app.pid);
@@ -225,7 +225,7 @@ describe('the place for files', () => {
     await page.keyboard.press('Tab');
     const focused = () => page.evaluate(() => document.activeElement.id);
     const chosen = page.waitForEvent('filechooser');
-    // Asked after it, so the browser waits for a choice by now.
+    // The answer comes after the line above has taken effect, so the browser now waits for a choice.
     assert.equal(await focused(), 'file-input');
     await page.keyboard.press('Enter');
     const chooser = await chosen;
@@ -262,7 +262,7 @@ describe('the place for files', () => {
   });
 
   it('asks before the page closes while it sends', LONG, async (t) => {
-    // Of its own: Chromium has crashed when a page closed whose question was just being answered.
+    // A separate browser, because Chromium has crashed when a page closed while its question was being answered.
     const own = await launchBrowser();
     t.after(() => own.close());
     const { page } = await open(own, t, app.url);

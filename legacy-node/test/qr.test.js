@@ -14,7 +14,7 @@ const CAPACITIES = {
   byte: ['k', [17, 32, 53, 78, 106, 134, 154, 192, 230, 271, 321, 367, 425, 458]],
 };
 
-/** Any generator must pass: QR_IMPL=cli npm test. */
+/** Every generator must pass; for example, `QR_IMPL=cli npm test`. */
 const { generateQr } = await loadGenerator(process.env.QR_IMPL ?? 'node');
 
 const PROPERTY_CASES = Number(process.env.PROPERTY_CASES ?? 300);

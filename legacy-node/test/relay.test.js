@@ -8,7 +8,7 @@ import { readTarget } from '../src/relay/target.js';
 import { spawnApp, startApp } from './support/app-process.js';
 import { exchange, open, request } from './support/raw-http.js';
 
-/** `make test` plays contract/cases/relay against this app; here is what those scenarios cannot see. */
+/** `make test` plays contract/cases/relay against this app; these tests check what those scenarios cannot see. */
 const RELAY = { RELAY_ADDR: '127.0.0.1:0', RELAY_PROXY_ADDR: '127.0.0.1:0' };
 
 async function startRelay(t, env = {}) {
@@ -188,7 +188,8 @@ describe("the relay on the app's own listener", () => {
     const put = 'PUT /p/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\nz\r\n';
     const { body } = await exchange(addr, Buffer.from(put));
     assert.doesNotMatch(body.toString(), /successfully|HTTP/);
-    // A busy machine may show the close before the reset. Without its last chunk the answer is no whole either way.
+    // A busy machine may show the close before the reset. Either way the answer lacks its last chunk, so it is not
+    // complete.
     assert.match(await received, /^ECONNRESET$|transfer-encoding: chunked(?!.*\r\n0\r\n\r\n$)/is);
   });
 

@@ -1,5 +1,5 @@
-// A PNG made as QuickChart's published server makes it, by Express and npm qrcode's toDataURL, with the parameters and
-// defaults of its documentation. ADDR is where it listens. A script, not a module, since only those look for packages in
+// Makes a PNG as QuickChart's published server does, with Express and npm qrcode's toDataURL, and with the parameters
+// and defaults of its documentation. Listens on ADDR. A script, not a module, because only scripts look for packages in
 // NODE_PATH.
 const express = require('express');
 const QRCode = require('qrcode');

@@ -9,7 +9,7 @@ use loadtest::servers::cores::Cores;
 use loadtest::servers::rows::Group;
 use loadtest::servers::server::Server;
 
-/// One of so many cases is asked.
+/// One in this many cases is played.
 const SAMPLE: usize = 5;
 const GENERATORS: [&str; 7] =
     ["node", "node-tuned", "cli", "wasm", "wasm-raw", "native", "native-async"];
@@ -27,8 +27,8 @@ fn the_contract_holds_with_every_generator() {
     }
 }
 
-/// Of each kind one or two that no server refuses before its handler sees them, and in which no library of a language
-/// needs a larger version.
+/// One or two cases of each kind that no server refuses before its handler sees them, and for which no language's
+/// library needs a larger version.
 const TEN: [&str; 10] = [
     "raw-link",
     "plus-is-a-space",

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-/// The machine may be busy with anything, and only medians and a 99th percentile of many seconds show that a side hangs.
+/// The machine may be busy. Only medians and 99th percentiles of many seconds show that a side hangs.
 const SLACK: &str = "40";
 
 #[test]

@@ -1,4 +1,4 @@
-//! The rungs in other languages, as far as a change needs it: `nightly_contract.rs` runs them.
+//! A quick check of the rungs in other languages; `nightly_contract.rs` runs them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Bodies of answers: a text, a sender's messages, or the bytes for a receiver.
+//! Answer bodies: a text, a sender's messages, or the bytes for a receiver.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,19 +13,20 @@ use service_kit::HeldEnd;
 
 /// The body of any answer.
 pub(crate) enum Body {
-    /// At once.
+    /// A complete text.
     Full(Option<Bytes>),
     /// A sender's messages.
     Sender(Sending),
-    /// What a receiver gets.
+    /// The sender's bytes, for a receiver.
     Receiver(Fed),
-    /// Nothing: the answer cannot be whole.
+    /// Fails at once: the answer cannot be complete.
     Cut,
 }
 
-/// Sends while its messages are asked for. Dropped, which it is if the sender leaves, it sends no more.
+/// Sends the sender's bytes whenever hyper polls for its messages. hyper drops it when the sender leaves, which ends
+/// the transfer.
 pub(crate) struct Sending {
-    /// Writes the messages; `None` once it has ended.
+    /// The transfer, which writes the messages; `None` once it has ended.
     run: Option<BoxFuture<'static, Result<(), Cut>>>,
     messages: Written,
     /// A client that half-closes after its body still gets the last messages.
@@ -45,7 +46,7 @@ impl Sending {
         if let Some(run) = &mut self.run
             && let Poll::Ready(ended) = run.as_mut().poll(context)
         {
-            // Dropped, it writes no more, which ends the messages.
+            // Dropping it drops the last writer, which ends the messages.
             self.run = None;
             if let Err(cut) = ended {
                 return Poll::Ready(Some(Err(cut)));

@@ -1,4 +1,4 @@
-//! The way of a sender's bytes to one receiver.
+//! Carries a sender's bytes to one receiver.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::source::Broken;
 
-/// An answer that ends before its end.
+/// An answer that ends too early.
 #[derive(Debug)]
 pub(crate) struct Cut;
 
@@ -22,31 +22,31 @@ impl fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// Frames that wait between a sender and one of several receivers. More are no faster, and a pair that stands
-/// still holds them.
+/// Frames that wait between a sender and one of several receivers. More would not be faster, and a stalled pair holds
+/// them.
 const FRAMES: usize = 1;
 
 /// Tells how a receiver's answer ended; an error if the receiver has left.
 type Ended = oneshot::Receiver<Result<(), Broken>>;
 
-/// What a receiver's answer takes.
+/// The body of a receiver's answer.
 pub(crate) struct Fed {
     frames: Frames,
     /// Dropped if the receiver leaves.
     ended: Option<oneshot::Sender<Result<(), Broken>>>,
-    /// Bytes up to the answer's Content-Length. hyper asks for no more after the last of them.
+    /// Bytes left until the answer's Content-Length, if it has one. hyper polls no further after the last of them.
     rest: Option<u64>,
 }
 
 enum Frames {
-    /// The sender's own.
+    /// The sender's body itself.
     Direct(BoxStream<'static, Result<Bytes, Broken>>),
     /// From a [`Feed`]; `None` is the end.
     Fed(mpsc::Receiver<Option<Bytes>>),
 }
 
 impl Fed {
-    /// Takes `bytes` itself, the only one who does: `length` of them, if that is known.
+    /// For a sender's only receiver: reads `bytes` directly. `length` is their number, if known.
     pub(crate) fn directly(
         bytes: BoxStream<'static, Result<Bytes, Broken>>,
         length: Option<u64>,
@@ -73,7 +73,7 @@ impl Fed {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
         let frame = match &mut self.frames {
             Frames::Direct(bytes) => ready!(bytes.as_mut().poll_next(context)).transpose(),
-            // Nobody feeds it any more.
+            // A closed channel means that the feed was dropped before its end.
             Frames::Fed(frames) => ready!(frames.poll_recv(context)).ok_or(Broken),
         };
         Poll::Ready(match frame {
@@ -97,30 +97,30 @@ impl Fed {
     }
 }
 
-/// Feeds one of several receivers. Dropped without [`Feed::end`], it cuts the receiver's answer.
+/// Feeds one of several receivers. Dropping it without [`Feed::end`] cuts the receiver's answer.
 pub(crate) struct Feed {
     frames: mpsc::Sender<Option<Bytes>>,
     ended: Ended,
-    /// It has got as many bytes as its Content-Length says.
+    /// The receiver has got as many bytes as its Content-Length says.
     is_done: bool,
 }
 
 impl Feed {
-    /// A way for `length` bytes, if that is known.
+    /// Creates a feed for `length` bytes, if known, and the body that reads from it.
     pub(crate) fn new(length: Option<u64>) -> (Self, Fed) {
         let (sender, frames) = mpsc::channel(FRAMES);
         let (fed, ended) = Fed::new(Frames::Fed(frames), length);
         (Feed { frames: sender, ended, is_done: false }, fed)
     }
 
-    /// Waits for room and takes the bytes. Returns whether the receiver is still there.
+    /// Waits for room, then queues the bytes. Returns whether the receiver is still there.
     pub(crate) async fn send(&self, bytes: Bytes) -> bool {
         self.frames.send(Some(bytes)).await.is_ok()
     }
 
-    /// Ends the receiver's answer. Returns whether it has got the whole.
+    /// Ends the receiver's answer. Returns whether the receiver has got all of it.
     pub(crate) async fn end(self) -> bool {
-        // One that has left shows by `ended`.
+        // `ended` tells whether the receiver has left.
         let _ = self.frames.send(None).await;
         self.is_done || self.ended.await.is_ok()
     }

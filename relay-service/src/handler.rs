@@ -1,4 +1,4 @@
-//! What all connections share: requests are paired here.
+//! The state that all connections share, and how it pairs requests.
 
 mod sender;
 
@@ -24,12 +24,13 @@ use crate::{reply, target};
 use sender::Sender;
 use service_kit::ClientEnd;
 
-/// Bytes of keys and request heads that may wait together. A connection holds its request's head meanwhile.
+/// Limit on the keys and request heads of all who wait, in bytes. A waiting connection keeps its request's head in
+/// memory.
 const MAX_WAITING_BYTES: usize = 128 << 20;
-/// What each who waits has besides.
+/// Bytes that each waiting request takes besides.
 const WAITING_BYTES: usize = 1024;
 
-/// A sender that waits: its answer sends, as soon as it gets the receivers.
+/// A sender that waits: its answer begins to send once it gets the receivers.
 pub(crate) struct WaitingSender {
     pub(crate) start: oneshot::Sender<Vec<WaitingReceiver>>,
     pub(crate) messages: Messages,
@@ -42,7 +43,7 @@ pub(crate) struct WaitingReceiver {
     pub(crate) at: Instant,
 }
 
-/// All that connections share.
+/// The state that all connections share.
 pub(crate) struct Relay {
     pairing: Mutex<Pairing<WaitingSender, WaitingReceiver>>,
     pub(crate) metrics: Metrics,
@@ -73,8 +74,8 @@ impl Relay {
         self.metrics.encode(sizes, self.is_leaving.load(Ordering::Relaxed))
     }
 
-    /// What `relay-home` is told about a key: 204 if somebody waits on it, or a pair has it; 503 if it is
-    /// free, and should begin to wait elsewhere; else 404.
+    /// Answers `relay-home`: 204 if somebody waits on the key or a pair has it; 503 if it is free but should begin to
+    /// wait elsewhere, because the service is leaving; otherwise 404.
     pub(crate) fn held(&self, key: &str) -> StatusCode {
         let pairing = self.pairing();
         match (pairing.holds(key), self.is_leaving.load(Ordering::Relaxed)) {
@@ -84,23 +85,23 @@ impl Relay {
         }
     }
 
-    /// Digests of the keys on which somebody waits, one a line.
+    /// Digests of the keys on which somebody waits, one per line.
     pub(crate) fn waiting(&self) -> String {
         let keys: Vec<String> = self.pairing().waiting_keys().map(str::to_owned).collect();
         keys.iter().map(|key| target::digest(key) + "\n").collect()
     }
 
-    /// From now on [`Relay::held`] sends free keys elsewhere.
+    /// Makes [`Relay::held`] send free keys elsewhere.
     pub(crate) fn leave_service(&self) {
         self.is_leaving.store(true, Ordering::Relaxed);
     }
 
-    /// From now on no free key may begin to wait.
+    /// Refuses to let any further free key wait.
     pub(crate) fn close(&self) {
         self.pairing().close();
     }
 
-    /// From now on, what ends is cut by the service.
+    /// Marks the service as ended: streams that end from now on count as cut by it.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
@@ -125,7 +126,7 @@ impl Relay {
             self.metrics.unpaired(Unpaired::Closed);
         }
         for receiver in receivers {
-            // It may have left.
+            // The receiver may have left.
             let _ = receiver.answer.send(reply::unavailable("The relay is shutting down."));
             self.metrics.unpaired(Unpaired::Closed);
         }
@@ -146,7 +147,7 @@ impl Relay {
         response
     }
 
-    /// Waits for a sender and all other receivers.
+    /// Answers a receiver, once a sender and all other receivers have come.
     async fn receive(
         self: &Arc<Self>,
         asked: KeyRequest,
@@ -155,7 +156,7 @@ impl Relay {
     ) -> Result<Response<Body>, Answer> {
         let _permit = self.may_wait(&asked, &request)?;
         let closed = client_end(&request).map(ClientEnd::hold);
-        // Nobody wants them, and they share the connection's buffer.
+        // They are no longer needed, and would keep the connection's buffer alive.
         drop((request, body));
         let (answer, mut answered) = oneshot::channel();
         let waiting = WaitingReceiver { answer, at: asked.at };
@@ -166,7 +167,7 @@ impl Relay {
         match entered.map_err(|refusal| reply::refused(&refusal, &asked.key))? {
             ReceiverCame::Waits(id) => waits.id = Some(id),
             ReceiverCame::Completes(Pair { sender, receivers }) => {
-                // If the sender leaves in this moment, they are dropped, and it frees the key.
+                // If the sender leaves at this moment, it drops the receivers and frees the key.
                 let _ = sender.start.send(receivers);
             }
         }
@@ -177,14 +178,14 @@ impl Relay {
             () = came(closed.as_ref()) => false,
             () = sleep(self.wait_timeout) => true,
         };
-        // If it does not wait any more, the pair is complete: its answer is about to come.
+        // If it no longer waits, the pair is complete and its answer is about to come.
         if is_over && !waits.leave() {
             return Ok(answered.await.unwrap_or_else(|_| reply::cut()));
         }
         Ok(if is_over { reply::unavailable("No sender came in time.") } else { reply::cut() })
     }
 
-    /// Answers a sender with its messages. Who sends is this answer.
+    /// Answers a sender with its messages. The body of this answer also does the sending.
     async fn send(
         self: &Arc<Self>,
         asked: KeyRequest,
@@ -209,7 +210,7 @@ impl Relay {
         Ok(reply::text(Body::Sender(Sending::new(run, written, closed))))
     }
 
-    /// Takes a part of the bytes that may wait.
+    /// Reserves a request's share of [`MAX_WAITING_BYTES`]. Fails with 503 if too little is left.
     fn may_wait(
         &self,
         asked: &KeyRequest,
@@ -224,7 +225,7 @@ impl Relay {
         permit.ok_or_else(|| reply::unavailable("Too many bytes are waiting.").into())
     }
 
-    /// Somebody leaves. Returns whether they waited.
+    /// Removes somebody who leaves. Returns whether they waited.
     pub(crate) fn leave(&self, key: &str, id: Id) -> bool {
         let at = match self.pairing().leave(key, id) {
             Some(Left::Sender(sender)) => sender.at,
@@ -236,13 +237,13 @@ impl Relay {
         true
     }
 
-    /// A panic elsewhere does not make the map wrong: each call leaves it whole.
+    /// Ignores poisoning: each call leaves the map consistent, even if a holder panics.
     pub(crate) fn pairing(&self) -> MutexGuard<'_, Pairing<WaitingSender, WaitingReceiver>> {
         self.pairing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A receiver that may wait; it is forgotten when its request is dropped.
+/// A receiver that may wait; dropping this, as with its request, removes it.
 struct ReceiverWait<'a> {
     relay: &'a Relay,
     key: &'a str,
@@ -262,7 +263,7 @@ impl Drop for ReceiverWait<'_> {
     }
 }
 
-/// Over HTTP/1: tells that the client has closed its direction of the connection.
+/// The request's [`ClientEnd`], over HTTP/1 only.
 fn client_end(request: &Parts) -> Option<&ClientEnd> {
     request.extensions.get().filter(|_| request.version < Version::HTTP_2)
 }

@@ -5,10 +5,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-/// Messages that wait for a sender who does not read. Any more are dropped: receivers that come and go
-/// must not fill the memory.
+/// Messages kept for a sender that does not read. Further ones are dropped: receivers that come and go must not fill
+/// the memory.
 const MAX_MESSAGES: usize = 512;
-/// The message that comes next for a sender who waits, unless it is an error.
+/// The next message for a waiting sender, unless it is an error.
 const NEXT: &[u8] = b"[INFO] A receiver was connected.\n";
 
 /// Writes a sender's messages.
@@ -29,20 +29,20 @@ impl Messages {
         self.write("ERROR", text);
     }
 
-    /// Has a byte sent to the client. If the client has left, its system answers with a reset; if a proxy is
-    /// between, it looks for its client only when it reads or writes.
+    /// Sends one byte to the client. If the client has left, its system answers with a reset. A proxy in between needs
+    /// the byte too: it checks its client only when it reads or writes.
     pub(crate) fn probe(&self) {
         let _ = self.0.try_send(Bytes::new());
     }
 
     fn write(&self, level: &str, text: &str) {
-        // Full, or the sender has left.
+        // Fails if the queue is full or the sender has left.
         let _ = self.0.try_send(format!("[{level}] {text}\n").into());
     }
 }
 
-/// The messages as bytes of an answer. A probe is the next byte of the message that comes next: neither HTTP/2 nor
-/// a proxy leaves another place for it.
+/// The messages as the bytes of an answer. A probe is the first unsent byte of the next message: neither HTTP/2 nor a
+/// proxy would forward anything else.
 pub(crate) struct Written {
     received: mpsc::Receiver<Bytes>,
     /// Bytes of [`NEXT`] that have been sent.
@@ -62,10 +62,10 @@ impl Written {
         }
     }
 
-    /// What is sent for a message, or for a probe, which is empty.
+    /// The bytes to send for a message, or for a probe, which is an empty message.
     fn next(&mut self, mut message: Bytes) -> Option<Bytes> {
         if message.is_empty() {
-            // The message's end is never sent before the message.
+            // A probe never sends the message's last byte.
             let byte = self.ahead..self.ahead + 1;
             self.ahead = byte.end.min(NEXT.len() - 1);
             return (byte.end < NEXT.len()).then(|| Bytes::from_static(&NEXT[byte]));

@@ -1,4 +1,4 @@
-//! The service's metrics, with Prometheus' naming and base units. The legacy relay has the same `relay_*`.
+//! The service's metrics. The legacy relay has the same `relay_*`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{ProcessCollector, encode};
 use strum::{IntoStaticStr, VariantArray};
 
-/// Bounds in seconds, for times that people take.
+/// Histogram bounds in seconds, wide enough for times that people take.
 const BUCKETS: [f64; 10] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0, 300.0, 1800.0];
 
 /// How a pair ended.
@@ -23,17 +23,17 @@ pub(crate) enum End {
     Whole,
     SenderLeft,
     ReceiversLeft,
-    /// By the server: its time to drain was over, or it failed.
+    /// Cut by the service: the drain timeout was over, or the service failed.
     Cut,
 }
 
-/// How the wait of one who never had a partner ended.
+/// How the wait of a client without a partner ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Unpaired {
     Left,
     Expired,
-    /// The service ends.
+    /// The service shuts down.
     Closed,
 }
 
@@ -76,7 +76,7 @@ impl Shared {
             established: Gauge::default(),
             leaving: Gauge::default(),
         };
-        // From 0 on: `rate` misses a series' first value.
+        // `rate` misses a series' first value, so each begins at 0.
         for end in End::VARIANTS {
             drop(shared.pairs.get_or_create(&[("end", end.into_str())]));
         }
@@ -99,11 +99,11 @@ impl Shared {
         registry.register_with_unit("relay_stream", help, Unit::Seconds, self.stream.clone());
         let help = "Bytes taken from senders of pairs";
         registry.register_with_unit("relay_received", help, Unit::Bytes, self.bytes.clone());
-        let help = "Keys on which somebody waits";
+        let help = "Keys that wait for a partner";
         registry.register("relay_waiting_keys", help, self.waiting.clone());
-        let help = "Pairs under way";
+        let help = "Pairs that are established";
         registry.register("relay_established_pairs", help, self.established.clone());
-        let help = "Whether it was told to end";
+        let help = "1 once the service has been told to end, else 0";
         registry.register("relay_leaving", help, self.leaving.clone());
         registry.register_collector(Box::new(ProcessCollector));
     }
@@ -114,12 +114,12 @@ impl Metrics {
         Metrics(Arc::new(Shared::new()))
     }
 
-    /// Those of a new pair.
+    /// Metrics of a new pair.
     pub(crate) fn pair(&self) -> PairMetrics {
         PairMetrics { shared: Arc::clone(&self.0), received: AtomicU64::new(0) }
     }
 
-    /// A method that the relay does not allow is `other`.
+    /// Counts an answer. A method that the relay does not allow counts as `other`.
     pub(crate) fn answered(&self, method: &Method, status: StatusCode) {
         let method = match *method {
             Method::GET => "GET",
@@ -150,7 +150,8 @@ impl Metrics {
 }
 
 impl PairMetrics {
-    /// The pair has ended, `took` after its last client came, who was `pairing` later than its first.
+    /// Counts the end of the pair: `pairing` is the time from its first client to its last, `took` the time from then
+    /// on.
     pub(crate) fn ended(&self, end: End, pairing: Duration, took: Duration) {
         self.shared.pairs.get_or_create(&[("end", end.into_str())]).inc();
         self.shared.pairing.observe(pairing.as_secs_f64());

@@ -1,12 +1,12 @@
-//! Which requests belong together: a state machine without I/O.
+//! Decides which requests belong together: a state machine without I/O.
 //!
-//! A key is free, waiting, or established. It waits while a sender, or some of its receivers, are
-//! there. As soon as the sender and all receivers are, it is established, until [`Pairing::finish`]
-//! frees it. Senders and receivers are values of the caller.
+//! A key is free, waiting, or established. It waits while only a sender or only some of the clients have come. Once the
+//! sender and all receivers are there, it is established, until [`Pairing::finish`] frees it. Senders and receivers are
+//! values of the caller.
 
 use std::collections::{HashMap, HashSet};
 
-/// Names somebody who waits; unique for the life of a [`Pairing`].
+/// Identifies somebody who waits; unique for the life of a [`Pairing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Id(u64);
 
@@ -90,7 +90,7 @@ pub enum Left<S, R> {
 pub enum SenderCame<S, R> {
     /// It waits.
     Waits {
-        /// Its name, for [`Pairing::leave`].
+        /// Its ID, for [`Pairing::leave`].
         id: Id,
         /// Receivers that were there before; `None` if the key was free.
         connected: Option<usize>,
@@ -130,8 +130,8 @@ impl<S, R> Pairing<S, R> {
         }
     }
 
-    /// A sender for `n` receivers comes. The error is the first refusal that applies; nothing has changed then, and
-    /// the sender is dropped.
+    /// Adds a sender for `n` receivers. Fails with the first refusal that applies; then nothing changes, and the sender
+    /// is dropped.
     pub fn sender_comes(
         &mut self,
         key: &str,
@@ -160,7 +160,8 @@ impl<S, R> Pairing<S, R> {
         })
     }
 
-    /// A receiver comes, one of `n`. `tell` is called with the sender, if one waits.
+    /// Adds one of `n` receivers, and calls `tell` with the sender if one waits. Fails as [`Pairing::sender_comes`]
+    /// does.
     pub fn receiver_comes(
         &mut self,
         key: &str,
@@ -192,7 +193,7 @@ impl<S, R> Pairing<S, R> {
         })
     }
 
-    /// Somebody leaves. Returns them if they waited; if not, they are part of a pair, or gone.
+    /// Removes somebody who waits, and returns their value. `None` if they are part of a pair or gone.
     pub fn leave(&mut self, key: &str, id: Id) -> Option<Left<S, R>> {
         let waiting = self.waiting.get_mut(key)?;
         let sender = waiting.sender.take_if(|(sender, _)| *sender == id);
@@ -205,17 +206,17 @@ impl<S, R> Pairing<S, R> {
         sender.or(receiver.map(|(_, receiver)| Left::Receiver(receiver)))
     }
 
-    /// An established pair has ended: its key is free. Returns whether there was one.
+    /// Frees the key of an established pair that has ended. Returns whether there was one.
     pub fn finish(&mut self, key: &str) -> bool {
         self.established.remove(key)
     }
 
-    /// From now on no free key may begin to wait; keys that wait may still be completed.
+    /// Refuses free keys from now on; pairs of keys that wait can still be completed.
     pub fn close(&mut self) {
         self.closing = true;
     }
 
-    /// Forgets all who wait, and returns their values.
+    /// Removes all who wait, and returns their values.
     pub fn forget_waiting(&mut self) -> (Vec<S>, Vec<R>) {
         let (mut senders, mut receivers) = (Vec::new(), Vec::new());
         for (_, waiting) in self.waiting.drain() {

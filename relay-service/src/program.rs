@@ -66,13 +66,13 @@ fn admin(relay: &Arc<Relay>) -> Admin {
     };
     Admin::new(move || measured.metrics()).with(
         Router::new()
-            // `relay-home` asks whether somebody waits here for the other half of a pair.
+            // `relay-home` asks whether this side holds a key.
             .route("/held", get(held))
             .route("/waiting", get(async move || known.waiting())),
     )
 }
 
-/// Resolves when the service has to stop accepting.
+/// Waits for the signal and leaves in steps; resolves when the service must stop accepting connections.
 async fn leave(
     relay: &Relay,
     shutdown: impl Future<Output = ()>,
@@ -80,12 +80,12 @@ async fn leave(
     delay: Duration,
 ) {
     shutdown.await;
-    // From now on homes send no free key here. Meanwhile those come who were sent here before.
+    // From now on homes send no free key here. The delay lets clients arrive that were sent here before.
     readiness.store(false, Ordering::Relaxed);
     relay.leave_service();
     sleep(delay).await;
     relay.close();
-    // The last of them also gets a delay for its partner.
+    // The last of those clients also gets a whole delay to meet its partner.
     let _ = timeout(delay, relay.nobody_waits()).await;
     relay.end_waits();
 }

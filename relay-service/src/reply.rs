@@ -1,4 +1,4 @@
-//! Every answer of the relay but the streams' bodies.
+//! All answers of the relay, except the streams' bodies.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -16,12 +16,12 @@ const PLAIN: HeaderValue = HeaderValue::from_static("text/plain");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 const X_PIPING: HeaderName = HeaderName::from_static("x-piping");
 
-/// Adds what every answer has.
+/// Adds the headers that every answer has.
 pub(crate) fn stamp(headers: &mut HeaderMap) {
     headers.insert("x-served-by", HeaderValue::from_static("relay-service"));
 }
 
-/// A text, from any origin.
+/// A text that pages of any origin may read.
 pub(crate) fn text(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -37,12 +37,12 @@ pub(crate) fn error(status: StatusCode, message: &str) -> Response<Body> {
     response
 }
 
-/// A mistake of the client.
+/// 400: the client made a mistake.
 pub(crate) fn bad_request(message: &str) -> Response<Body> {
     error(StatusCode::BAD_REQUEST, message)
 }
 
-/// Not now; the client may come again.
+/// 503: the client may try again.
 pub(crate) fn unavailable(message: &str) -> Response<Body> {
     let mut response = error(StatusCode::SERVICE_UNAVAILABLE, message);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
@@ -54,7 +54,7 @@ pub(crate) fn cut() -> Response<Body> {
     Response::new(Body::Cut)
 }
 
-/// Somebody may not wait on `key`.
+/// Refuses to let somebody wait on `key`: 503 if a later try may succeed, otherwise 400.
 pub(crate) fn refused(refusal: &Refusal, key: &str) -> Response<Body> {
     match refusal {
         Refusal::TooManyKeys | Refusal::Closing => unavailable(&refusal.message(key)),
@@ -62,7 +62,7 @@ pub(crate) fn refused(refusal: &Refusal, key: &str) -> Response<Body> {
     }
 }
 
-/// 405.
+/// 405, with the allowed methods.
 pub(crate) fn method_not_allowed(method: &Method) -> Response<Body> {
     let message = format!("Unsupported method: {method}.");
     let mut response = error(StatusCode::METHOD_NOT_ALLOWED, &message);
@@ -70,7 +70,7 @@ pub(crate) fn method_not_allowed(method: &Method) -> Response<Body> {
     response
 }
 
-/// A preflight request's answer.
+/// Answers a preflight request.
 pub(crate) fn options(request: &HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::Full(None));
     let headers = response.headers_mut();
@@ -86,8 +86,7 @@ pub(crate) fn options(request: &HeaderMap) -> Response<Body> {
     response
 }
 
-/// Copies those of a sender's headers that receivers get. The others, and the buffer that they came in, need
-/// not be kept.
+/// Copies those of a sender's headers that receivers get, so that the request and its buffer can be dropped.
 pub(crate) fn described(request: &HeaderMap) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, CONTENT_DISPOSITION, X_PIPING] {
@@ -100,8 +99,8 @@ pub(crate) fn described(request: &HeaderMap) -> HeaderMap {
     headers
 }
 
-/// What a receiver's answer begins with. `request` are the sender's headers, `part` those of its
-/// multipart body's first part.
+/// The headers of a receiver's answer. `request` are the sender's headers, `part` those of the first part if its body
+/// is multipart.
 pub(crate) fn receiver_headers(
     request: &HeaderMap,
     length: Option<u64>,
@@ -126,12 +125,12 @@ pub(crate) fn receiver_headers(
     }
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
     headers.insert("x-robots-tag", HeaderValue::from_static("none"));
-    // What a stranger sends may be a page with scripts, at the address of whoever runs the relay.
+    // A stranger may send a page with scripts, and the browser would run them on this site's origin.
     headers.insert("content-security-policy", HeaderValue::from_static("sandbox"));
     headers
 }
 
-/// No browser may show a stranger's page as one of this site: `text/html` becomes `text/plain`.
+/// Turns `text/html` into `text/plain`: no browser may show a stranger's page as one of this site.
 fn harmless(content_type: &HeaderValue) -> HeaderValue {
     const HTML: &[u8] = b"text/html";
     let value = content_type.as_bytes().trim_ascii_start();

@@ -1,4 +1,4 @@
-//! What a request asks for.
+//! Reads and checks a request.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use http::{Method, Response, StatusCode};
 use crate::body::Body;
 use crate::{reply, target};
 
-/// An answer that is known as a whole. Boxed, as it is mostly not there.
+/// A complete answer, used as an error. Boxed because it is large and rare.
 pub(crate) type Answer = Box<Response<Body>>;
 
 /// A request that may wait.
@@ -20,7 +20,7 @@ pub(crate) struct KeyRequest {
     pub(crate) at: Instant,
 }
 
-/// Checks a request, without its key's state.
+/// Checks a request without looking at its key's state. The error is the answer, also for `OPTIONS`.
 pub(crate) fn check(request: &Parts) -> Result<KeyRequest, Answer> {
     let Some(key) = target::key(request.uri.path()) else {
         return Err(reply::error(StatusCode::NOT_FOUND, "Keys are below /p/.").into());
@@ -50,7 +50,7 @@ fn sender_count(request: &Parts) -> Result<u8, String> {
     }
 }
 
-/// The number of receivers that a receiver counts on, or why it is refused.
+/// The number of receivers that a receiver expects, or why it is refused.
 fn receiver_count(request: &Parts) -> Result<u8, &'static str> {
     if request.headers.get("service-worker").is_some_and(|value| value == "script") {
         return Err("Service Worker registration is rejected.");

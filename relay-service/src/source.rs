@@ -14,7 +14,7 @@ use service_kit::HeldEnd;
 
 use crate::metrics::PairMetrics;
 
-/// Bytes that are read while the sender waits: its leaving shows only behind what it has sent.
+/// Bytes read while the sender waits: a sender's end shows only after the bytes that it has sent.
 const MOST_AHEAD: usize = 16 * 1024;
 
 /// The sender has left, or its body is broken.
@@ -25,9 +25,9 @@ pub(crate) struct Source {
     body: Body,
     is_http2: bool,
     is_broken: bool,
-    /// Read while it waited.
+    /// Bytes read while the sender waited.
     ahead: BytesMut,
-    /// Over HTTP/1.
+    /// Over HTTP/1 only: tells that the client has half-closed.
     closed: Option<HeldEnd>,
 }
 
@@ -37,12 +37,12 @@ impl Source {
         Source { body, is_http2, is_broken: false, ahead: BytesMut::new(), closed }
     }
 
-    /// The length, if the head says it. KeyRequest for before anything is taken.
+    /// The body's length, if the head says it. Call this before taking any bytes.
     pub(crate) fn length(&self) -> Option<u64> {
         Some(self.body.size_hint().exact()? + self.ahead.len() as u64)
     }
 
-    /// Reads the first bytes, until no more are wanted or the body ends. Cancel safe.
+    /// Reads the first bytes, up to [`MOST_AHEAD`] or the body's end. Cancel safe.
     pub(crate) async fn read_ahead(&mut self) -> Result<(), Broken> {
         while self.ahead.len() < MOST_AHEAD {
             let Some(bytes) = self.read().await? else { break };
@@ -51,17 +51,17 @@ impl Source {
         Ok(())
     }
 
-    /// Whether its client may have sent more than has been read, so that its leaving does not show.
+    /// Whether unread bytes may hide that the client has left.
     pub(crate) fn may_hide(&self) -> bool {
         self.ahead.len() >= MOST_AHEAD && !self.body.is_end_stream()
     }
 
-    /// Resolves once the client has closed its direction of the connection.
+    /// Resolves once the client has half-closed its connection.
     pub(crate) async fn closed(&mut self) {
         came(self.closed.as_ref()).await;
     }
 
-    /// The bytes, as a stream that counts them.
+    /// Turns the body into a stream that counts its bytes in `metrics`.
     pub(crate) fn into_stream(
         self,
         metrics: Arc<PairMetrics>,
@@ -86,14 +86,14 @@ impl Source {
             let frame = tokio::select! {
                 biased;
                 frame = self.body.frame() => frame.transpose(),
-                // All that came before has been read.
+                // Everything sent before the half-close has been read.
                 () = came(self.closed.as_ref()) => break,
             };
             match frame.map(|frame| frame.map(Frame::into_data)) {
                 Ok(Some(Ok(bytes))) if !bytes.is_empty() => return Ok(Some(bytes)),
                 // Trailers are not passed on.
                 Ok(Some(_)) => {}
-                // hyper takes a stream that its client resets without an error for one that has ended.
+                // hyper reports a stream that its client resets with NO_ERROR as one that has ended.
                 Ok(None) if !self.is_http2 || self.body.is_end_stream() => return Ok(None),
                 Ok(None) | Err(_) => break,
             }
@@ -103,7 +103,7 @@ impl Source {
     }
 }
 
-/// Resolves once a client over HTTP/1 has closed its direction of the connection.
+/// Resolves once an HTTP/1 client has half-closed its connection; never without `end`.
 pub(crate) async fn came(end: Option<&HeldEnd>) {
     match end {
         Some(end) => end.came().await,

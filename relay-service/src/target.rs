@@ -8,8 +8,8 @@ pub const MAX_KEY_BYTES: usize = 1024;
 pub const MAX_RECEIVERS: u8 = 250;
 const PREFIX: &str = "/p/";
 
-/// The key of a path: the path as sent, without dot segments (RFC 3986, section 5.2.4; `%2e` is a
-/// dot), its percent-encoding kept. Leading slashes are one. `None` if it is not below `/p/`.
+/// The key of a path: the path as sent, percent-encoded, but without dot segments (RFC 3986, section 5.2.4; `%2e` is a
+/// dot) and with one leading slash. `None` if it is not below `/p/`.
 pub fn key(path: &str) -> Option<String> {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.trim_start_matches('/').split('/').peekable();
@@ -28,7 +28,7 @@ pub fn key(path: &str) -> Option<String> {
     (key.len() > PREFIX.len() && key.starts_with(PREFIX)).then_some(key)
 }
 
-/// 1 or 2 if the segment is `.` or `..`, however its dots are written.
+/// 1 or 2 if the segment is `.` or `..`, with dots plain or percent-encoded.
 fn dots(segment: &str) -> Option<usize> {
     if segment.len() > 6 {
         return None;
@@ -37,8 +37,8 @@ fn dots(segment: &str) -> Option<usize> {
     matches!(plain.as_str(), "." | "..").then_some(plain.len())
 }
 
-/// The number of receivers in a query: the first `n`, digits only; 1 if there is none. `None` if it
-/// is not a number, or more than [`MAX_RECEIVERS`]. 0 is left to the caller.
+/// The number of receivers in a query: the first `n`, digits only; 1 if there is none. `None` if it is not a number, or
+/// more than [`MAX_RECEIVERS`]. The caller must reject 0.
 pub fn count(query: &str) -> Option<u8> {
     let Some(pair) = query.split('&').find(|pair| *pair == "n" || pair.starts_with("n=")) else {
         return Some(1);

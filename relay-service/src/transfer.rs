@@ -22,14 +22,14 @@ use crate::metrics::{End, PairMetrics};
 use crate::reply;
 use crate::source::{Broken, Source};
 
-/// Longest head of a form's first part, with what comes before it.
+/// Limit on the head of a form's first part, including the bytes before it.
 const MAX_PART_HEAD_BYTES: usize = 64 * 1024;
 
-/// Where a receiver waits for its answer.
+/// The channel to a receiver that waits for its answer.
 pub(crate) type Receiver = oneshot::Sender<Response<Body>>;
 
-/// Sends until the body has ended, or the last receiver has left. Returns which. Fails if the sender leaves, or its
-/// body is broken. The receivers' answers are cut then, as when this is dropped.
+/// Sends until the body ends or the last receiver leaves, and returns which. Fails if the sender leaves or its body is
+/// broken. The receivers' answers are then cut, as they are if this future is dropped.
 pub(crate) async fn transfer(
     headers: &HeaderMap,
     source: Source,
@@ -47,7 +47,7 @@ pub(crate) async fn transfer(
         (None, Some(only)) if receivers.is_empty() => {
             let (fed, ended) = Fed::directly(bytes, length);
             begin(only, &begun, fed);
-            // An error: it has left.
+            // An error means that the receiver has left.
             let is_whole = ended.await.ok().transpose()?.is_some();
             Ok(transfer.tell(&[is_whole]))
         }
@@ -71,11 +71,11 @@ pub(crate) async fn transfer(
 fn begin(receiver: Receiver, headers: &HeaderMap, fed: Fed) {
     let mut response = Response::new(Body::Receiver(fed));
     response.headers_mut().clone_from(headers);
-    // One that has left drops its body, which the transfer sees.
+    // If the receiver has left, this drops the body, which the transfer notices.
     let _ = receiver.send(response);
 }
 
-/// If the body is a form, its boundary.
+/// The boundary, if the body is a form.
 fn boundary(headers: &HeaderMap) -> Option<Result<String, Broken>> {
     let content_type = headers.get(CONTENT_TYPE)?;
     match multer::parse_boundary(content_type.to_str().ok()?) {
@@ -108,8 +108,8 @@ impl Transfer<'_> {
         bytes: &mut BoxStream<'static, Result<Bytes, Broken>>,
         receivers: Vec<Receiver>,
     ) -> Result<(), Broken> {
-        // multer holds all bytes until it has seen the end of the part's head, and takes all that are there before it
-        // looks: of a client over HTTP/2 these may be more than a head has.
+        // multer keeps all bytes until it has seen the end of the part's head, and reads all bytes that are ready
+        // before it looks. Over HTTP/2 these can exceed the limit, so give one piece at a time.
         let (is_head, mut seen, mut gives) = (AtomicBool::new(true), 0, false);
         let limited = stream::poll_fn(|context| {
             let is_head = is_head.load(Ordering::Relaxed);
@@ -133,12 +133,12 @@ impl Transfer<'_> {
         self.begin(receivers, &reply::receiver_headers(headers, None, Some(part.headers())), None);
         self.pump(part.map(|bytes| bytes.map_err(|_| Broken))).await?;
         drop(form);
-        // What follows the part is read too, so that the sender can end.
+        // Read the rest of the body too, so that the sender can finish.
         while !self.feeds.is_empty() && bytes.try_next().await?.is_some() {}
         Ok(())
     }
 
-    /// Sends all bytes, or until no receiver is left.
+    /// Sends bytes until they end or no receiver is left.
     async fn pump(
         &mut self,
         bytes: impl Stream<Item = Result<Bytes, Broken>>,
@@ -162,7 +162,7 @@ impl Transfer<'_> {
         Ok(())
     }
 
-    /// Gives the bytes to all receivers, and drops those that have left.
+    /// Sends the bytes to all receivers, and removes those that have left.
     async fn send(&mut self, bytes: &Bytes) {
         let mut place = 0;
         while let Some(feed) = self.feeds.get(place) {
@@ -175,13 +175,13 @@ impl Transfer<'_> {
         }
     }
 
-    /// Ends the answers. Returns how it went.
+    /// Ends the receivers' answers. Returns how the pair ended.
     async fn end(mut self) -> End {
         let ends = join_all(self.feeds.drain(..).map(Feed::end)).await;
         self.tell(&ends)
     }
 
-    /// Tells the sender which of the receivers that were left have got the whole.
+    /// Tells the sender how many of the remaining receivers have got everything. Returns how the pair ended.
     fn tell(&self, are_whole: &[bool]) -> End {
         let whole = are_whole.iter().filter(|&&is_whole| is_whole).count();
         if whole > 0 {
@@ -199,7 +199,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Resolves with the place of one that has left.
+/// Resolves with the index of a receiver that has left.
 async fn one_leaves(feeds: &mut [Feed]) -> usize {
     poll_fn(|context| {
         let left = feeds.iter_mut().position(|feed| feed.has_left(context));

@@ -1,4 +1,4 @@
-//! What the service bears: many who wait, those who leave, bodies of every size and framing.
+//! Load on the service: many clients that wait, clients that leave, bodies of every size and framing.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ fn a_waiting_sender_with_full_buffers_that_closes_in_order_is_forgotten() {
         sender.write_all(head.as_bytes()).unwrap();
         eventually("it waits", || waiting(&service) == 1.0);
         fill(&mut sender);
-        // It has read its answer, so its system does not reset the connection.
+        // The sender has read its answer, so its system does not reset the connection.
         sender.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         while sender.read(&mut [0; 4096]).is_ok() {}
         drop(sender);
@@ -65,7 +65,7 @@ fn probes_are_no_part_of_a_senders_lines() {
     }
 }
 
-/// Sends `sent` to `n` receivers, one of which speaks HTTP/1.0 and is slow; checks what each got.
+/// Sends `sent` to `n` receivers, one over HTTP/1.0 and each later than the one before, and checks what each got.
 fn relays(service: &Service, key: &str, n: usize, chunk: Option<usize>, sent: &[u8]) {
     let target = format!("{key}?n={n}");
     let receivers: Vec<_> = (0..n)
@@ -164,7 +164,7 @@ fn halves_over_http_1_and_2_pair() {
         assert!(second.as_mut().is_none_or(|one| one.wait().unwrap().success()), "{key}");
         assert!(std::fs::read(&copy).unwrap() == sent, "{key}");
     }
-    // A form comes before its receiver: over HTTP/2 more of it is there at once than the head of a part may have.
+    // Each form comes before its receiver. Over HTTP/2, more bytes are then ready at once than a part's head may have.
     for sends in [one, two] {
         let mut form = curl(sends, sends);
         let mut sender = form.arg("-F").arg(format!("input=@{}", file.display())).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Slow and hostile clients, and bodies that lie: others lose nothing.
+//! Slow and hostile clients, and bodies with wrong lengths, must not harm other clients.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -40,7 +40,7 @@ fn a_sender_for_250_of_whom_249_never_come_is_told_so() {
     serves(&service, "many");
 }
 
-/// Byte by byte: what follows is for the next one who reads.
+/// Reads byte by byte, so that the bytes after `end` stay for the next read.
 fn read_until(stream: &mut TcpStream, end: &[u8]) {
     let (mut got, mut byte) = (Vec::new(), [0]);
     while !got.ends_with(end) {
@@ -58,7 +58,7 @@ fn keys_used_one_after_another_leave_the_memory_flat() {
     let mut use_keys = |keys: std::ops::Range<u32>| {
         for key in keys {
             let key = format!("{key}-{}", "k".repeat(1000));
-            // At once, or the system waits 40 ms before it sends the rest.
+            // In one write, or Nagle's algorithm delays the rest by 40 ms.
             let request = format!("GET /p/{key} HTTP/1.1\r\nhost: x\r\n\r\n");
             receiver.write_all(request.as_bytes()).unwrap();
             let head = format!("PUT /p/{key} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx");
@@ -127,7 +127,7 @@ fn a_body_has_as_many_bytes_as_its_head_says() {
     assert!(next.starts_with("HTTP/1.1 400 "), "the rest is no request: {answer}");
 
     let receiver = receive(service.addr, "shorter");
-    // Else the sender, which closes its half, would have left before it was paired.
+    // Otherwise the sender, which half-closes, would have left before it was paired.
     eventually("the receiver waits", || metric(&service, "relay_waiting_keys") == 1.0);
     let mut sender = connect(service.addr);
     sender.write_all(put("shorter", "hello").replace("length: 5", "length: 6").as_bytes()).unwrap();

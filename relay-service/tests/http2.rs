@@ -1,4 +1,4 @@
-//! Clients over HTTP/2 that do what none of the usual ones does.
+//! HTTP/2 clients that behave as no usual client does.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ const SETTINGS: u8 = 4;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const ACK: u8 = 1;
-/// The only stream, if frames are of one.
+/// The only stream of a connection.
 const STREAM: u8 = 1;
 
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
@@ -100,7 +100,7 @@ mod nightly {
     #[test]
     fn clients_that_answer_no_ping_are_forgotten_with_their_pair() {
         let service = relay_service(&[]);
-        // Its system takes what comes, as does that of a client that has vanished, until it would have to answer.
+        // As with a client that has vanished, nothing fails until it would have to answer a ping.
         let _waits = request(service.addr, "GET", "lonely", END_STREAM);
         let _sends = request(service.addr, "PUT", "a", 0);
         let _receives = request(service.addr, "GET", "a", END_STREAM);

@@ -1,4 +1,4 @@
-//! Both relays behind nginx, which asks two homes for the side of each key: `proxy/nginx.conf` with what is
+//! Both relays behind nginx, which asks two homes for the side of each key. nginx runs `proxy/nginx.conf` and the files
 //! rendered from `proxy/routes/relay.toml`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -19,7 +19,8 @@ use service_kit::testing::{Service, eventually, exchange, get};
 use support::edge::{Edge, home, served_by};
 use support::{Legacy, check_contract, metric, relay_service};
 
-/// Two homes see a side that restarts, or a share that changes, a moment apart; a key must not get two sides by it.
+/// Two homes notice a restart of a side, or a change of the share, at different moments; a key must still get only one
+/// side.
 #[test]
 fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
     let folder = tempfile::tempdir().unwrap();
@@ -37,13 +38,13 @@ fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
     let second = home(&all, (&old_admin, &new), (admins[1], admins[0]), &[]);
     assert_eq!([side(&first, "a"), side(&second, "a")], ["old", "old"]);
     assert_eq!([side(&second, "b"), side(&first, "b")], ["new", "new"]);
-    // One that hangs holds up nobody for long.
+    // A home that hangs does not delay the other for long.
     first.signal("STOP");
     let begin = Instant::now();
     assert_eq!(side(&second, "c"), "new");
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     first.signal("CONT");
-    // One that stops still says what it gave, also when nginx can no longer ask it, after the delay.
+    // A home that stops still tells what it gave, even after the delay, when nginx can no longer ask it.
     assert_eq!(side(&first, "d"), "old");
     let begin = Instant::now();
     first.signal("TERM");
@@ -54,7 +55,7 @@ fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
     assert_eq!(side(&second, "f"), "new");
 }
 
-/// nginx waits 5 s for a home, and then asks the other one, which may say something else.
+/// nginx waits 5 s for a home, and then asks the other one, which may give another side.
 #[test]
 fn a_side_that_hangs_holds_up_many_keys_no_longer_than_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,12 +110,12 @@ fn a_side_that_drains_gets_no_new_keys_and_cuts_none() {
     assert_eq!(edge.new.wait(), Some(0));
 }
 
-/// Whoever waits on the new side still meets the other half there; every new key goes to the old side at
-/// once, whatever the share and the client say.
+/// A client that waits on the new side still meets its other half there. Every new key goes to the old side at once,
+/// whatever the share and the client say.
 #[test]
 fn a_stop_sends_new_keys_to_the_old_side_and_strands_nobody() {
     let edge = Edge::start("100");
-    // Held, and long since: the home remembers nothing of it.
+    // Held for so long that the home's lease has expired.
     let waits_long = edge.receive("long", "");
     edge.wait_for_waiting(1);
     std::thread::sleep(LEASE + Duration::from_millis(500));
@@ -128,7 +129,7 @@ fn a_stop_sends_new_keys_to_the_old_side_and_strands_nobody() {
     for (key, receiver) in [("long", waits_long), ("short", waits_short)] {
         assert_eq!(edge.complete(key, receiver), "relay-service", "{key}");
     }
-    // What was held there is no longer.
+    // The new side no longer holds the key.
     let again = edge.receive("long", "");
     assert_eq!(edge.complete("long", again), "legacy-node");
 }
@@ -169,7 +170,8 @@ fn a_client_may_choose_the_side_of_a_key_that_nobody_holds() {
     assert_eq!(edge.complete("other", other), "legacy-node");
 }
 
-/// What `edge` counts requests by, and what a relay counts: a client's own mark of the shadow changes neither.
+/// A client that sends the shadow's mark changes neither the access log, from which `edge` counts, nor a relay's
+/// counts.
 #[test]
 fn a_pair_is_in_the_access_log_and_counted_though_its_clients_send_the_shadows_mark() {
     let edge = Edge::start("100");
@@ -192,7 +194,7 @@ fn a_pair_is_in_the_access_log_and_counted_though_its_clients_send_the_shadows_m
     });
 }
 
-/// Else every new share of another route would cut streams after ten seconds.
+/// Otherwise every new share of another route would cut streams after ten seconds.
 #[test]
 fn a_reload_cuts_no_stream() {
     let edge = Edge::start("50");
@@ -229,7 +231,7 @@ mod nightly {
         }
     }
 
-    /// The first home gives up waiting for a side. The second one begins to ask meanwhile, and that side answers it.
+    /// The first home gives up waiting for a side. The second one asks meanwhile, and gets that side's answer.
     #[test]
     fn a_home_goes_by_what_another_one_gave_while_a_side_let_it_wait() {
         let folder = tempfile::tempdir().unwrap();
@@ -262,7 +264,7 @@ mod nightly {
         std::thread::scope(|scope| {
             let playing = scope.spawn(|| {
                 let begin = Instant::now();
-                // One more after the home was killed, however slow the machine is.
+                // At least one round after the home was killed, however slow the machine is.
                 while begin.elapsed() < Duration::from_secs(15)
                     || rounds.load(Ordering::Relaxed) < 2
                 {

@@ -1,5 +1,5 @@
-//! Clients that leave, are slow or lie, through nginx: it has its own rules for each, and sees less than the
-//! relay does.
+//! Clients that leave, are slow or send wrong lengths, through nginx, which has its own rules for them and sees less
+//! than the relay does.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -29,7 +29,7 @@ fn a_waiting_sender_with_full_buffers_that_leaves_is_forgotten() {
         if is_reset {
             set_socket_linger(&sender, Some(Duration::ZERO)).unwrap();
         } else {
-            // It has read its answer, so its system does not reset the connection.
+            // The sender has read its answer, so its system does not reset the connection.
             sender.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
             while sender.read(&mut [0; 4096]).is_ok() {}
         }
@@ -163,7 +163,7 @@ fn a_body_with_broken_chunks_ends_no_answer_like_a_whole_one() {
     let head = head("a", "transfer-encoding: chunked");
     let mut receiver = receive(edge.addr, "a");
     edge.wait_for_waiting(1);
-    // nginx has it with its head, refuses it, and asks no relay: the receiver waits on.
+    // nginx gets this body together with its head, refuses it, and asks no relay. The receiver goes on waiting.
     let answer = exchange(edge.addr, &format!("{head}5\r\nhelloX\r\n0\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     edge.wait_for_waiting(1);

@@ -1,4 +1,4 @@
-//! The pairing under random interleavings, compared with a model that keeps only lists.
+//! Compares the pairing under random interleavings with a simple model.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ enum Event {
         key: usize,
         n: u8,
     },
-    /// The one who came at this place in the list of all who ever waited.
+    /// The client at this place in the list of all who ever waited.
     Leave(prop::sample::Index),
     Finish(usize),
     Close,
@@ -37,7 +37,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// One who has come: a number that the test gives out, so that nobody can be mixed up.
+/// The test's own number of a client.
 type Who = usize;
 
 #[derive(Default, Debug)]
@@ -78,7 +78,7 @@ impl Model {
         (on.is_empty() && self.keys() == MAX_WAITING).then_some(Refusal::TooManyKeys)
     }
 
-    /// The pair that is complete, which then waits no more.
+    /// Establishes and returns the key's pair, if it is complete.
     fn complete(&mut self, key: usize) -> Option<Pair<Who, Who>> {
         let on = self.on(key);
         let sender = on.iter().find(|one| one.2)?;

@@ -94,14 +94,14 @@ fn a_drain_lets_partners_in_and_streams_end_and_refuses_new_keys() {
     eventually("it waits", waiting(&service, 3.0));
     let mut sender = connect(service.addr);
     sender.write_all(put("a", "12345").trim_end_matches("345").as_bytes()).unwrap();
-    // From now on it refuses; what is left of the second delay is for a machine that stalls.
+    // From now on the service refuses new keys. The rest of the second delay is slack for a machine that stalls.
     thread::sleep((DELAY + Duration::from_millis(200)).saturating_sub(begin.elapsed()));
     let refused = get(service.addr, "/p/d");
     assert!(refused.ends_with("[ERROR] The relay is shutting down.\n"), "{refused}");
-    // Who came late has a whole delay for a partner, too.
+    // A client that came late also has a whole delay for its partner.
     assert!(exchange(service.addr, &put("c", "x")).contains("received successfully."));
     assert!(rest(late).ends_with("\r\n\r\nx"));
-    // Those who wait are told when a second delay is over.
+    // Clients that still wait are told after the second delay.
     let answer = rest(lonely);
     assert!(begin.elapsed() > DELAY.mul_f64(1.5), "{:?}", begin.elapsed());
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
@@ -148,7 +148,8 @@ fn a_hundred_pairs_that_do_not_read_cost_little_memory() {
     }
     let grown = metric(&service, "process_resident_memory_bytes") - before;
     assert!(taken > 100 << 20, "{taken} bytes were taken, too few to tell");
-    // What npm's piping-server takes. Measured here: 134 and 147 kB a pair with 1,000 pairs, in a release build.
+    // The limit is what npm's piping-server takes. relay-service took 134 and 147 kB per pair with 1,000 pairs, in a
+    // release build.
     assert!(grown < 100.0 * 195_000.0, "{grown} bytes for 100 pairs");
 }
 

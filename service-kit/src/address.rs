@@ -1,12 +1,12 @@
-//! Where a service listens: a port, or a Unix socket for who is on the same machine.
+//! Where a service listens: a port, or a Unix socket for clients on the same machine.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Longest path of a socket. `sun_path` (unix(7)) has 108 bytes with the zero at the end, and a new socket's name
-/// has a byte more until it takes its place.
+/// Longest path of a socket. `sun_path` (unix(7)) has 108 bytes including the final NUL, and a new socket is bound
+/// under a name that is one byte longer, then renamed.
 const MAX_PATH_BYTES: usize = 106;
 
 /// The path of a Unix socket, written `unix:/PATH`.
@@ -30,17 +30,17 @@ impl FromStr for SocketPath {
         if path.len() > MAX_PATH_BYTES {
             let length = path.len();
             return Err(format!(
-                "the path has {length} bytes, and that of a Unix socket at most {MAX_PATH_BYTES}"
+                "the path has {length} bytes, but a Unix socket's path has at most {MAX_PATH_BYTES}"
             ));
         }
         if path.ends_with('/') {
             return Err("this is a folder; the socket needs a name in it".to_owned());
         }
-        // What separates addresses in a setting, and what means something in nginx' configuration.
+        // These separate addresses in a setting, or have a meaning in nginx' configuration.
         let has_meaning =
             |c: char| c.is_whitespace() || c.is_control() || ",;:{}$#\"'\\".contains(c);
         match path.chars().find(|&c| has_meaning(c)) {
-            Some(c) => Err(format!("the path of a socket must not have {c:?}")),
+            Some(c) => Err(format!("the path of a socket must not contain {c:?}")),
             None => Ok(SocketPath(path.to_owned())),
         }
     }

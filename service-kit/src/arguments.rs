@@ -23,7 +23,7 @@ pub fn parse<P: Parser>() -> P {
     P::try_parse().unwrap_or_else(|error| {
         let mut command = P::command();
         command.build(); // without this, clap cannot format its arguments
-        // Flags of two commands may have the same name, and each its own variable.
+        // Two subcommands may share a flag's name but read different variables.
         let used = std::env::args_os().skip(1).find_map(|word| command.find_subcommand(word));
         if let Some(line) = line(used.unwrap_or(&command), &error) {
             eprintln!("{}: {line}", command.get_name());
@@ -33,13 +33,13 @@ pub fn parse<P: Parser>() -> P {
     })
 }
 
-/// Wrong usage that only the program itself can see; its message names the argument.
+/// Wrong usage that clap cannot detect; the message names the argument.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(pub String);
 
-/// The exit code of a program: of wrong usage [`USAGE`], of another error `failure`. Each of several mistakes has a line
-/// of its own.
+/// Maps an outcome to an exit code: [`USAGE`] for wrong usage, `failure` for any other error. Prints each line of the
+/// error to stderr, after the name of the program.
 pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>, failure: u8) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         for line in format!("{error:#}").lines() {
@@ -50,7 +50,7 @@ pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>, failure: u8) 
 }
 
 /// A clap `value_parser` for durations such as `10s`, `1m 30s` or `250ms`. Fails if `value` is not a duration, or is
-/// longer than a year: the time at its end could be out of the clock's range.
+/// longer than a year: adding it to the current time could overflow the clock.
 pub fn time(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
     const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
     match humantime::parse_duration(value)? {
@@ -67,9 +67,9 @@ pub fn timeout(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// Checks that a service's public addresses differ from each other and from that of its admin listener. `prefix`
-/// begins the names of the variables `ADDR` and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for
-/// each. The error is one line that names the settings.
+/// Checks that a service's public addresses differ from each other and from the admin listener's. `prefix` begins the
+/// names of the variables `ADDR` and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for each. The
+/// error is one line that names the settings.
 pub fn check_listeners(
     prefix: &str,
     addresses: &[ListenAddr],
@@ -90,8 +90,8 @@ pub fn check_listeners(
     Ok(())
 }
 
-/// The line for a bad value, with the names of its flag and its variable; `None` for every other error. `command` is
-/// built.
+/// The line for a bad value, with the names of its flag and its variable; `None` for every other error. Call
+/// [`Command::build`] on `command` first.
 pub fn line(command: &Command, error: &clap::Error) -> Option<String> {
     if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
         return None;

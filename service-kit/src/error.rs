@@ -7,7 +7,7 @@ use crate::ListenAddr;
 /// Why a service cannot start or go on.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// An address cannot be bound.
+    /// The service cannot bind an address.
     #[error("cannot listen on {addr} ({variable})")]
     Listen {
         /// The address.
@@ -18,7 +18,7 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// A signal's handler cannot be installed.
+    /// The service cannot install a signal's handler.
     #[error("cannot listen for {signal}")]
     Signal {
         /// Its name.

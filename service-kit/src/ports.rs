@@ -6,18 +6,18 @@ use std::ops::Range;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
-/// Below the ports that the system gives to outgoing connections (32768 and up), which could take one
-/// before its server binds it.
+/// Below the ports that the system gives to outgoing connections (32768 and up): one of those could take a port before
+/// its server binds it.
 const PORTS: Range<u16> = 15_000..32_000;
 
-/// The UDP ports of the same numbers: whoever has bound one may give its TCP port, as long as the process lives.
+/// UDP sockets with the same port numbers. Binding one reserves the TCP port for this process while it lives.
 static CLAIMS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
-/// So many free addresses on loopback. None is given twice, to this process or to another one that lives, so threads
-/// and processes may start servers side by side.
+/// Returns `count` free addresses on loopback. No address is given twice while the process that got it lives, so
+/// threads and processes may start servers side by side. Fails if fewer are free.
 pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
     let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
-    // Processes begin in different places, so that few look for a port that is free.
+    // Processes start at different ports, so they rarely try the same ones.
     let begin = process::id() as usize * 100 % PORTS.len();
     let ports = PORTS.cycle().skip(begin).take(PORTS.len());
     let addresses = ports.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -35,7 +35,7 @@ pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
     Err(io::Error::new(kind, format!("only {} of {count} ports are free on 127.0.0.1", free.len())))
 }
 
-/// One free address, as [`free_addresses`] gives them.
+/// Returns one free address; see [`free_addresses`].
 pub fn free_address() -> io::Result<SocketAddr> {
     free_addresses(1).map(|free| free[0])
 }

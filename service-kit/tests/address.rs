@@ -21,9 +21,9 @@ fn what_is_no_address_is_refused_with_the_reason() {
         ("unix:qr.sock", "from the root"),
         ("unix:/", "this is a folder"),
         ("unix:/run/", "this is a folder"),
-        ("unix:/run/a b", "must not have ' '"),
-        ("unix:/run/a;b", "must not have ';'"),
-        ("unix:/run/$a", "must not have '$'"),
+        ("unix:/run/a b", "must not contain ' '"),
+        ("unix:/run/a;b", "must not contain ';'"),
+        ("unix:/run/$a", "must not contain '$'"),
     ] {
         let error = text.parse::<ListenAddr>().unwrap_err();
         assert!(error.contains(reason), "{text}: {error}");
@@ -35,5 +35,5 @@ fn a_path_may_be_as_long_as_the_system_allows() {
     let of = |bytes: usize| format!("unix:/{}", "a".repeat(bytes - 1)).parse::<ListenAddr>();
     assert!(of(106).is_ok());
     let error = of(107).unwrap_err();
-    assert_eq!(error, "the path has 107 bytes, and that of a Unix socket at most 106");
+    assert_eq!(error, "the path has 107 bytes, but a Unix socket's path has at most 106");
 }

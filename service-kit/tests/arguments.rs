@@ -1,4 +1,4 @@
-//! What a bad flag or variable is answered.
+//! Messages for bad flags and variables.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;

@@ -18,7 +18,7 @@ fn threads_are_given_different_addresses_that_can_be_bound() {
 
 #[test]
 fn a_port_is_left_to_the_process_that_was_given_it() {
-    // What any other process would do before it gives one.
+    // Any other process tries this bind before it gives a port.
     let [given] = free_addresses(1).unwrap()[..] else { panic!() };
     assert!(UdpSocket::bind(given).is_err());
 }

@@ -1,4 +1,4 @@
-//! A service on real sockets: its limits, its timeouts, and its end.
+//! A service on real sockets: limits, timeouts and shutdown.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How the services here are served, unless a test says otherwise.
+/// The settings of each service, unless a test changes them.
 fn serving() -> Serving {
     let limit = Duration::from_secs(20);
     let near = Serving::near(1000);
@@ -98,7 +98,7 @@ fn hello() -> Router {
     Router::new().route("/", get(async || "hello"))
 }
 
-/// Routes whose requests wait until they are released; and how many have come.
+/// Routes whose requests wait until they are released, with the number of requests that have come.
 fn waiting() -> (Router, Arc<AtomicUsize>, Arc<Notify>) {
     let (inside, release) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let (count, wait) = (Arc::clone(&inside), Arc::clone(&release));
@@ -136,7 +136,7 @@ fn receive(stream: &mut impl Read) -> std::io::Result<String> {
     }
 }
 
-/// Reads until the server closes; whether it did so by a reset.
+/// Reads until the server closes. Returns whether it did so by a reset.
 fn ends_by_reset(stream: &mut TcpStream) -> bool {
     let ended = stream.read_to_end(&mut Vec::new());
     ended.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
@@ -252,7 +252,7 @@ fn a_client_that_does_not_read_is_disconnected() {
     });
 }
 
-/// Over HTTP/1.0 the end of the connection is that of the answer.
+/// In HTTP/1.0 the end of the connection ends the answer.
 #[test]
 fn an_answer_that_breaks_off_ends_with_a_reset() {
     let breaks = async || {
@@ -282,8 +282,7 @@ fn a_client_that_has_closed_its_direction_gets_its_answer_if_it_may() {
     }
 }
 
-/// While the threads are busy, connections wait in the listener's queue, of which the service learns only after the
-/// stop.
+/// While the threads are busy, connections wait in the listener's queue. The service accepts them only after the stop.
 #[test]
 fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
     let folder = TempDir::new().unwrap();
@@ -306,7 +305,7 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
     let mut queued: Vec<_> = (0..60).map(|_| connect(server.addr())).collect();
     let mut local: Vec<_> = (0..60).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     server.stop();
-    // All send before any answer is awaited: a client has a second.
+    // All clients send before any answer is awaited: each has a second to send its request.
     queued.iter_mut().for_each(|stream| stream.write_all(REQUEST).unwrap());
     local.iter_mut().for_each(|stream| stream.write_all(REQUEST).unwrap());
     for at in 0..60 {
@@ -326,7 +325,7 @@ fn a_socket_s_file_has_its_mode_and_what_is_in_use_is_not_replaced() {
     let path = folder.path().join("a.sock");
     let runtime = runtime();
     let bind = || runtime.block_on(async { Listener::bind(unix(&path), "A") });
-    // As a process leaves it that is killed.
+    // A killed process leaves such a socket.
     drop(UnixListener::bind(&path).unwrap());
     let listener = bind().unwrap();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o660);

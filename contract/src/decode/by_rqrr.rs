@@ -7,8 +7,8 @@ use super::{Decoded, Pixels};
 
 /// Decodes the symbol in a picture by rqrr alone; the first of several that can be read.
 pub fn decode_pixels_by_rqrr(pixels: &Pixels) -> anyhow::Result<Decoded> {
-    // Enlarging helps the decoder if modules are uneven and only about two pixels wide. In a few large
-    // symbols it takes data for an alignment pattern at any size; it can read the modules of those.
+    // Enlarging helps the decoder if modules are uneven and only about two pixels wide. In a few large symbols it takes
+    // data for an alignment pattern at any size; for those, it gets the modules themselves.
     let decode_enlarged = |factor: &usize| detect_and_decode(&enlarged(pixels, *factor)).ok();
     detect_and_decode(pixels).or_else(|error| {
         [2, 3, 5]

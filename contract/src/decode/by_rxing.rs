@@ -1,5 +1,4 @@
-//! rxing: fast. Its reader tells neither the version nor what it made of FNC1, so its steps are called here one by
-//! one.
+//! rxing: fast. Its reader returns neither the version nor whether FNC1 was used, so this calls its steps one by one.
 
 use std::panic::catch_unwind;
 
@@ -16,10 +15,10 @@ use super::{Decoded, Pixels};
 /// third power.
 const MAX_PATTERNS: usize = 30;
 
-/// Decodes the symbol in a picture by rxing alone; the first of several that can be read. `None` also for what rqrr
-/// refuses: FNC1 and structured append, with which readers show another text than the symbol's bytes.
+/// Decodes the symbol in a picture by rxing alone; the first of several that can be read. Also `None` for FNC1 and
+/// structured append, which rqrr refuses too: readers show another text than the symbol's bytes.
 pub fn decode_pixels_by_rxing(pixels: &Pixels) -> Option<Decoded> {
-    // Outside bytes, and rxing may panic on what it does not expect.
+    // The bytes come from outside, and rxing may panic on unexpected ones.
     catch_unwind(|| detect_and_decode(pixels)).ok().flatten()
 }
 
@@ -35,7 +34,7 @@ fn detect_and_decode(pixels: &Pixels) -> Option<Decoded> {
     GenerateFinderPatternSets(&mut patterns).iter().find_map(|set| decode_set(bits, set))
 }
 
-/// The symbol whose three finder patterns these are.
+/// Decodes the symbol with these three finder patterns.
 fn decode_set(bits: &BitMatrix, set: &FinderPatternSet) -> Option<Decoded> {
     let sampled = SampleQR(bits, set).ok()?;
     let decoded = Decode(sampled.getBits()).ok().filter(|decoded| decoded.isValid())?;

@@ -1,8 +1,8 @@
 //! Decodes pictures with crates that belong to neither side: `png` for the pixels, `rxing` for the symbol, and
 //! `rqrr` where rxing finds none.
 //!
-//! Both give the bytes of the symbol's segments as they stand: Kanji mode as Shift JIS, and without what an ECI says
-//! of them. Neither guesses a character set, so an equal text is an equal sequence of bytes.
+//! Both return the raw bytes of the symbol's segments: Kanji mode as Shift JIS, and without applying an ECI. Neither
+//! guesses a character set, so an equal text is an equal sequence of bytes.
 
 mod by_rqrr;
 mod by_rxing;
@@ -37,14 +37,14 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// The pixels of a PNG. Colours become grey, and transparent pixels become white. Fails if it is not a PNG, or a
-    /// broken one. Checksums are verified.
+    /// The pixels of a PNG. Colours become grey, and transparent pixels become white. Verifies checksums. Fails if
+    /// `png` is not a PNG or is broken.
     pub fn from_png(png: &[u8]) -> anyhow::Result<Self> {
         Self::from_png_within(png, u32::MAX)
     }
 
-    /// As [`Pixels::from_png`], for untrusted files: allocates nothing for a picture that is wider or higher than
-    /// `max_px`. Fails also if the picture is larger than that.
+    /// Like [`Pixels::from_png`], for untrusted files: also fails, before it allocates, if the picture is wider or
+    /// higher than `max_px`.
     pub fn from_png_within(png: &[u8], max_px: u32) -> anyhow::Result<Self> {
         let mut decoder = png::Decoder::new(Cursor::new(png));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -78,8 +78,8 @@ pub fn decode_png(png: &[u8]) -> anyhow::Result<Decoded> {
 
 /// Decodes the symbol in a picture; the first of several that can be read.
 ///
-/// rxing comes first because it reads a picture of 200 pixels in a hundredth of rqrr's time. Fails if the picture has
-/// no symbol that can be read, in rqrr's words.
+/// rxing comes first because it reads a picture of 200 pixels in a hundredth of rqrr's time. Fails with rqrr's error if
+/// no symbol can be read.
 pub fn decode_pixels(pixels: &Pixels) -> anyhow::Result<Decoded> {
     decode_pixels_by_rxing(pixels).map_or_else(|| decode_pixels_by_rqrr(pixels), Ok)
 }

@@ -77,7 +77,7 @@ impl Client {
     /// Sends `total` bytes from a thread.
     pub(super) fn flood(&mut self, total: u64) -> anyhow::Result<()> {
         let mut stream = self.stream.try_clone()?;
-        // Whoever is slow may be so for long.
+        // Receivers may be slow for a long time.
         stream.set_write_timeout(Some(Duration::from_secs(60)))?;
         let framing = self.framing;
         let sent = Arc::new(AtomicU64::new(0));
@@ -98,7 +98,7 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until the flood has made no progress for a while; checks that it is not through.
+    /// Waits until the flood makes no progress for a while. Fails if it reaches `limit` or ends.
     pub(super) fn check_stall(&self, limit: u64) -> anyhow::Result<()> {
         let flood = self.flood.as_ref().context("there is no flood")?;
         let mut before = u64::MAX;
@@ -118,7 +118,7 @@ impl Client {
         self.stream.shutdown(Shutdown::Write).context("half-closing")
     }
 
-    /// Closes the connection, the flood's too.
+    /// Closes the connection and ends its flood.
     pub(super) fn leave(self) {
         // Both directions: the flood's thread has a copy of the socket.
         let _ = self.stream.shutdown(Shutdown::Both);
@@ -127,7 +127,7 @@ impl Client {
         }
     }
 
-    /// Checks that nothing comes for a while.
+    /// Checks that nothing comes for `time`.
     pub(super) fn check_silence(&mut self, time: Duration) -> anyhow::Result<()> {
         let timeout = self.stream.read_timeout()?;
         self.stream.set_read_timeout(Some(time))?;
@@ -196,7 +196,7 @@ impl Client {
         }
     }
 
-    /// Takes the line ends and sizes between chunks, as far as they have come.
+    /// Skips line ends and sizes between chunks, as far as they have arrived.
     fn skip_chunk_head(&mut self) -> anyhow::Result<()> {
         if let Body::Chunk(rest @ 1..=2) = self.body
             && self.received.len() as u64 >= rest
@@ -252,8 +252,8 @@ impl Client {
         Ok(())
     }
 
-    /// Reads whatever comes, to the end. An answer without a head is cut, and so is a proxy's error in its
-    /// place.
+    /// Reads whatever comes, to the end. An answer without a head counts as cut, and so does a proxy's error (5xx) in
+    /// its place.
     pub(super) fn end_of_all(&mut self) -> anyhow::Result<End> {
         while self.body == Body::Head {
             match self.receive() {
@@ -281,12 +281,12 @@ impl Client {
         }
     }
 
-    /// Whether more has come; `false` at an orderly close.
+    /// Reads more bytes. Returns `false` at an orderly close.
     fn receive(&mut self) -> io::Result<bool> {
         let mut bytes = [0; PIECE];
         let count = loop {
             match self.stream.read(&mut bytes) {
-                // A read with a timeout is, when its process is stopped and goes on: signal(7).
+                // A read with a timeout is interrupted if the process is stopped and continued: signal(7).
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => break read?,
             }
@@ -296,7 +296,7 @@ impl Client {
     }
 }
 
-/// What comes after a head.
+/// How the body after a head is framed.
 fn body_of(head: &Head, is_head_request: bool) -> anyhow::Result<Body> {
     if is_head_request || head.status == 204 || head.status == 304 {
         return Ok(Body::Whole);

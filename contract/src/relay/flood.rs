@@ -13,14 +13,14 @@ impl Flood {
         Flood { state: 0x9e37_79b9_7f4a_7c15, word: [0; 8], at: 8 }
     }
 
-    /// Fills `bytes` with what comes next.
+    /// Fills `bytes` with the next bytes of the sequence.
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             *byte = self.next();
         }
     }
 
-    /// The place of the first byte that is not what comes next.
+    /// Returns the index of the first byte that differs from the sequence.
     pub(super) fn check(&mut self, bytes: &[u8]) -> Option<usize> {
         bytes.iter().position(|&byte| byte != self.next())
     }

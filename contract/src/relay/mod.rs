@@ -11,8 +11,8 @@ use crate::report::Report;
 use crate::run::report;
 use crate::wire::Target;
 
-/// Plays every scenario, `concurrency` at once. Behind a proxy, those that only hold without one are
-/// left out. The outcomes are in the order of the scenarios.
+/// Plays every scenario, `concurrency` at once. With `proxied`, leaves out scenarios that only hold without a proxy.
+/// The outcomes are in the order of the scenarios.
 pub fn run(target: &Target, scenarios: &[Scenario], concurrency: usize, proxied: bool) -> Report {
     let played: Vec<&Scenario> =
         scenarios.iter().filter(|scenario| !(proxied && scenario.direct_only)).collect();

@@ -15,7 +15,7 @@ pub struct Scenario {
     /// Explains the scenario if the name does not.
     #[serde(default)]
     pub why: String,
-    /// A proxy answers otherwise; it is skipped then.
+    /// Skipped behind a proxy, which answers differently.
     #[serde(default)]
     pub direct_only: bool,
     /// In order. Each is done before the next begins.
@@ -42,25 +42,25 @@ pub enum Action {
     Sends(Text),
     /// Sends pseudo-random bytes beside the following steps, as fast as they are taken.
     Floods(u64),
-    /// The flood of this connection stops before so many bytes have been taken: somebody is slow.
+    /// This connection's flood stalls before this many bytes have been taken, because a receiver is slow.
     StallsBefore(u64),
     /// Ends the body: the last chunk.
     EndsBody(bool),
-    /// Closes its direction of the connection.
+    /// Half-closes the connection.
     HalfCloses(bool),
     /// Closes the connection.
     Leaves(bool),
-    /// Gets no byte for so many milliseconds.
+    /// Gets no byte for this many milliseconds.
     GetsNothingFor(u64),
     /// Gets the answer's head.
     Gets(Head),
     /// Reads exactly these bytes of the answer's body.
     Reads(Text),
-    /// Reads so many pseudo-random bytes.
+    /// Reads this many pseudo-random bytes.
     ReadsFlood(u64),
     /// Reads on to the answer's end, which comes without any more bytes.
     Ends(End),
-    /// The rest of the answer does not matter, but it is not whole, or the error of a proxy.
+    /// The answer, whatever its bytes, is cut or is a proxy's error.
     IsCut(bool),
 }
 
@@ -81,7 +81,7 @@ pub struct Request {
     /// How the body is framed; none if there is no body.
     #[serde(default)]
     pub framing: Option<Framing>,
-    /// What is sent of the body at once. With `length`, the Content-Length is its length.
+    /// The part of the body that is sent at once. With `length`, its length is the Content-Length.
     #[serde(default)]
     pub body: Option<Text>,
 }
@@ -96,7 +96,7 @@ fn http_1_1() -> String {
 pub enum Framing {
     /// By the Content-Length of `body`.
     Length,
-    /// By a Content-Length of so many bytes.
+    /// By a Content-Length of this many bytes.
     LengthOf(u64),
     /// In chunks.
     Chunked,

@@ -1,6 +1,6 @@
 /** Animations from pictures in WebP, by its container format (RFC 9649): a picture's chunk becomes a frame's. */
 
-/** An animation of pictures of one size, from the top left pixel on: `[{ picture, milliseconds }]`, without end. */
+/** Makes an endless animation from pictures of one size: `[{ picture, milliseconds }]`. */
 export function animate(frames, { width, height }) {
   const size = Buffer.concat([unsigned24(width - 1), unsigned24(height - 1)]);
   const head = chunk('VP8X', Buffer.concat([Buffer.from([ANIMATED, 0, 0, 0]), size]));
@@ -16,7 +16,7 @@ export function animate(frames, { width, height }) {
 const ANIMATED = 2;
 const NOT_BLENDED = 2;
 
-/** The chunk of a picture that has its pixels. */
+/** Returns the chunk with a picture's pixels. */
 function bitsOf(picture) {
   for (let at = 12; at < picture.length; ) {
     const id = picture.toString('latin1', at, at + 4);

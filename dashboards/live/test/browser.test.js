@@ -1,6 +1,6 @@
 /**
- * Drives the page in Chromium, on a stack of its own with both arms under load:
- * `carve with --split 50 --mirror 25 -- npm run test:browser`.
+ * Drives the page in Chromium, on a separate stack with both arms under load: `carve with --split 50 --mirror 25 -- npm
+ * run test:browser`.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -33,8 +33,8 @@ const browser = await launchBrowser();
 after(() => browser.close());
 
 /**
- * Requests distinct texts while the tests run, and keeps what is no success. A machine that stalls makes
- * the old side reach its bound or its timeout; so a client tries again, as 503 asks it to.
+ * Requests distinct texts while the tests run, and keeps failures. If the machine stalls, the old side reaches its
+ * limit or its timeout, so a client tries again, as a 503 asks for.
  */
 function startLoad() {
   const load = { sent: 0, failures: [] };
@@ -68,7 +68,7 @@ async function carve(...args) {
   return code;
 }
 
-/** Writes gates by name: the numbers that they compare with 5, at once, and what follows if one is higher. */
+/** Writes gates by name: each compares its number with the limit 5 at once. */
 function writeGates(gates) {
   const file = join(folder, 'gates.toml');
   const texts = Object.entries(gates).map(
@@ -93,7 +93,7 @@ async function columnsOf(page, chart) {
   return rows[0].map((_, i) => rows.map((row) => row[i]).reverse());
 }
 
-/** The same once each column ends in a number: charts lag behind the numbers by some seconds. */
+/** The same, once each column ends in a number: charts lag some seconds behind. */
 async function columnsWithNow(page, chart) {
   const deadline = Date.now() + PATIENCE.timeout;
   for (;;) {
@@ -128,7 +128,7 @@ async function curve(page, id, colour) {
   }
 }
 
-/** How many requests of its API Prometheus has answered, as it counts them itself. */
+/** How many API requests Prometheus has answered, by its own count. */
 async function askedOfPrometheus() {
   const metrics = await (await fetch(`${adminUrl}/prometheus/metrics`)).text();
   const counted = metrics.matchAll(
@@ -439,7 +439,7 @@ describe('the live page', () => {
         .getByText(/^Prometheus cannot be reached\. The page shows data from \d/)
         .waitFor(PATIENCE);
       await picture(page, 'unreachable');
-      // Longer than a sample counts for a point, plus the distance between points.
+      // Longer than the age up to which a sample counts for a point, plus the distance between points.
       await page.waitForTimeout(stopped + 25_000 - Date.now());
       supervise('start', 'prometheus');
       await notice.waitFor({ state: 'hidden', ...PATIENCE });

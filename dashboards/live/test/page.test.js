@@ -132,7 +132,7 @@ describe('the route', () => {
       empty: null,
     });
     assert.equal(filled('$old over $new of $route', unnamed), 'Old over New of api-prices');
-    // Names may have characters that mean something to replace().
+    // Names may have characters that are special for replace().
     assert.equal(filled('$new', { ...named, new: '$& C++' }), '$& C++');
   });
 

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures in docs/screenshots: a recording of a ramp on the live page, and the page on a phone after it. It moves
- * the traffic of a stack of its own: `carve with --split 0 --mirror 100 -- npm run pictures`.
+ * Makes the pictures in docs/screenshots: a recording of a ramp on the live page, and the page on a phone after it. It
+ * moves the traffic of a separate stack: `carve with --split 0 --mirror 100 -- npm run pictures`.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,11 +17,11 @@ const folder = new URL('../../../docs/screenshots/', import.meta.url).pathname;
 
 const wide = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
-/** The recording is half as large as the page, and has so many pictures at most. */
+/** The recording is half as large as the page. */
 const half = 0.5;
 const frames = 14;
 
-/** Opens the page; the result takes a picture of what its window shows. */
+/** Opens the page. Returns a function that takes a picture of its window. */
 async function open(viewport, colorScheme, scale) {
   const page = await browser.newPage({ viewport, colorScheme });
   await page.goto(address);
@@ -49,7 +49,7 @@ try {
   const ended = once(ramp, 'exit');
   const taken = [];
   for (let done = false; !done; ) {
-    // The page changes every 5 s, and two of its rounds may pass until it shows the end.
+    // The page refreshes every 5 s, and may show the end only after two refreshes.
     done = await Promise.race([ended.then(() => true), setTimeout(5000, false)]);
     if (done) await setTimeout(12_000);
     const pictures = {};

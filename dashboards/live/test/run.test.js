@@ -1,4 +1,4 @@
-/** What the page says of runs, gates and idle sides, and how it loads its files. */
+/** The page's texts on runs, gates and idle sides, and how it loads its files. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -168,7 +168,7 @@ describe('a comparison', () => {
 
   it('says how many times as much the old side uses, above what each uses', () => {
     const [number, old, ofNew] = [{}, {}, {}];
-    // Without the constructor, which copies a template of the page.
+    // Skips the constructor, which copies a template from the page.
     const ratio = Object.assign(Object.create(Ratio.prototype), {
       spec: { unit: 'bytes' },
       element: { classList: { toggle() {} } },

@@ -1,4 +1,4 @@
-{{/* What says which release an object belongs to. */}}
+{{/* Labels that tell which release an object belongs to. */}}
 {{- define "carve-out.labels" -}}
 app.kubernetes.io/instance: {{ quote .Release.Name }}
 app.kubernetes.io/managed-by: {{ quote .Release.Service }}
@@ -36,7 +36,7 @@ app.kubernetes.io/managed-by: {{ quote .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* For nginx' live page: where Prometheus is, if not ours. */}}
+{{/* The live page's Prometheus, if it is not ours. */}}
 {{- define "carve-out.ownPrometheus" -}}
 {{- with .Values.prometheus.url }}
 - name: PROMETHEUS_URL
@@ -44,7 +44,7 @@ app.kubernetes.io/managed-by: {{ quote .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* Of a Prometheus of the cluster's; policies look at the ports of pods, url has that of a Service. */}}
+{{/* Ports of the cluster's Prometheus. Policies look at pods' ports, but url has a Service's, so allow 9090 too. */}}
 {{- define "carve-out.prometheusPorts" -}}
 {{- $host := (urlParse .Values.prometheus.url).host }}
 {{- $port := contains ":" $host | ternary (splitList ":" $host | last) "80" }}
@@ -53,14 +53,14 @@ app.kubernetes.io/managed-by: {{ quote .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* The load balancers before nginx. */}}
+{{/* The load balancers in front of nginx. */}}
 {{- define "carve-out.trusted" -}}
 {{- $private := list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16" "100.64.0.0/10" "fc00::/7" }}
 {{- $behind := or .Values.ingress.enabled .Values.httpRoute.enabled }}
 {{- default (ternary $private list $behind) .Values.proxy.trustedProxies | join "," }}
 {{- end }}
 
-{{/* Of an app of one's own: the ConfigMaps sides and routes, and what starts a rollout with others. */}}
+{{/* An app of your own: the ConfigMaps sides and routes, and a checksum that starts a rollout when they change. */}}
 {{- define "carve-out.sides" -}}
 {{- with .Values.old }}
 old: {{ . }}

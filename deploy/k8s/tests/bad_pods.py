@@ -1,4 +1,4 @@
-"""Bad pods of the new side, its absence, and that of DNS: the proxies leave bad pods alone and go on."""
+"""Bad pods of the new side, no pods of it, and no DNS: the proxies stop using bad pods and go on."""
 
 import json
 import time
@@ -11,19 +11,20 @@ from pods import NAMESPACE, PROXY, QR_SERVICE, QR_SERVICE_PORT, pod_spec
 from ramp import ramp
 from walks import end, in_time, setting_0, stop_by_kubectl
 
-# Each is ready, has no probe, and belongs to the Service of qr-service like a pod of the Deployment.
+# Each is ready, because it has no probe, and belongs to qr-service's Service like a pod of the Deployment.
 BAD = {
     "answers-500": 'require("http").createServer((_, answer) => { answer.statusCode = 500; answer.end(); })'
     f".listen({QR_SERVICE_PORT})",
     "refuses": "setInterval(() => {}, 1e9)",
     "hangs": f'require("net").createServer(() => {{}}).listen({QR_SERVICE_PORT})',
 }
-# Those of the first second, before one has waited long enough for a pod that hangs, and then one in 5 s for each proxy.
+# Requests of the first second, until a proxy has waited long enough for a pod that hangs, then one per 5 s and proxy.
 RETRIED_PERCENT = 10
 
 
 def clients_notice_no_pod_that_answers_500_refuses_or_hangs_for_ever(cluster):
-    """Adds a bad pod to two good ones, of each kind. Without a pause it would get a third of the requests."""
+    """Adds a bad pod of each kind, one after the other, to two good ones. If the proxies kept using it, it would get a
+    third of the requests."""
     said = []
     # The relay's route may move meanwhile.
     with Load(cluster, kept=False) as load:
@@ -43,7 +44,7 @@ def clients_notice_no_pod_that_answers_500_refuses_or_hangs_for_ever(cluster):
 def bad_pod(name):
     spec = pod_spec(name, NODE, ["-e", BAD[name]], memory="128Mi", command=["node"])
     spec["containers"][0]["ports"] = [{"name": "http", "containerPort": QR_SERVICE_PORT}]
-    # Not the hash of the ReplicaSet, which would take the pod for one of its own.
+    # Without the ReplicaSet's hash label: it would take the pod for one of its own.
     labels = dict([QR_SERVICE.split("=")])
     metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
@@ -61,7 +62,7 @@ def clients_notice_no_half_minute_without_dns_and_both_ways_back_work(cluster):
         cluster.run("rollout", "status", *dns, "--timeout=60s")
 
     try:
-        # It keeps its connections, since each new one would ask DNS for the proxy.
+        # The load keeps its connections, since each new one would ask DNS for the proxy.
         with Load(cluster) as load, Edges(cluster) as edges:
             cluster.run("scale", *dns, "--replicas=0")
             time.sleep(20)  # CoreDNS needs some of it to end
@@ -72,7 +73,7 @@ def clients_notice_no_half_minute_without_dns_and_both_ways_back_work(cluster):
                 back()
     finally:
         back()
-    # nginx reads no configuration whose names it cannot resolve, so the route is stopped instead of split.
+    # nginx does not load a configuration whose names it cannot resolve, so the route is stopped instead of split.
     end(cluster)
     cluster.expect(ramp(cluster, ["split", "100"]) == 0, "carve split 100 fails")
     return f"{in_time(cluster, took)}; {load.summary}; {said}"

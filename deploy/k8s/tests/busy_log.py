@@ -5,12 +5,12 @@ import time
 from load import Load
 from pods import PROXY
 
-# The limit of before, which evicted proxies.
+# A former limit, at which proxies were evicted.
 TOO_SMALL_MIB = 50
-# How long a log may take to be larger than that.
+# How long the log may take to exceed it.
 PATIENCE_SECONDS = 60
 RATE = 10_000
-# The longest that proxies log.
+# The longest request id that proxies log.
 REQUEST_ID = "i" * 128
 
 

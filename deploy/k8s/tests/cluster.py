@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from pods import HOME, NAMESPACE, OHA, OWN_NAMESPACE, PROXY, SHELL, job, with_policies
 
 POLL_SECONDS = 0.25
-# The pods' grace periods are up to 300 s, for streams; the tests leave none open.
+# The pods' grace periods are up to 660 s, for streams; the tests leave none open.
 PODS_END_WITHIN_SECONDS = 180
 DELETED_WITHIN_SECONDS = 120
 
@@ -22,8 +22,8 @@ class Failed(Exception):
 
 
 class Api(http.client.HTTPConnection):
-    """A connection to `kubectl proxy`. It takes milliseconds where each kubectl takes a fifth of a second of a core,
-    which the pods under test would lack."""
+    """A connection to `kubectl proxy`. A request takes milliseconds. Each kubectl would take a fifth of a second of a
+    core, which the pods under test would lack."""
 
     def __init__(self, path):
         super().__init__("localhost", timeout=30)
@@ -36,9 +36,9 @@ class Api(http.client.HTTPConnection):
 
 
 class Cluster:
-    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own,
-    for production and of an older commit, helm, a released chart with helm's flags for it, and the command that verifies
-    its signatures."""
+    """kubectl and the kustomization under test. Some checks also need other kustomizations (around two Services of
+    one's own, for production, of an older commit), helm, a released chart with helm's flags for it, and the command
+    that verifies its signatures."""
 
     def __init__(self, command, kustomization, own_app=None, production=None, older=None, helm=(), chart=(), verify=()):
         self.command = command
@@ -53,7 +53,7 @@ class Cluster:
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
-        # Of any network namespace, unlike a port.
+        # Unlike a port, it can be reached from any network namespace.
         self.socket = str(Path(self.folder.name, "api"))
         command = [*self.command, "proxy", f"--unix-socket={self.socket}"]
         self.proxy = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -120,8 +120,8 @@ class Cluster:
         return [line for line in done.stderr.splitlines() if line.strip()]
 
     def dry_run(self, kustomization):
-        """Lets the server validate and admit a kustomization, whose namespace has to be there, and returns the objects
-        that it would make or change, and warnings."""
+        """Lets the server validate and admit a kustomization, whose namespace must exist. Returns the objects that it
+        would create or change, and the warnings."""
         done = self.run("apply", "--dry-run=server", "-k", kustomization)
         if done.returncode:
             raise Failed(f"apply --dry-run=server: {done.stderr.strip()}")
@@ -135,23 +135,23 @@ class Cluster:
     def delete(self):
         """Deletes everything and waits until it is gone."""
         self.delete_pods()
-        # It waits for one object after the other, so the time is bounded here.
+        # kubectl waits for one object after the other, so the time is bounded here.
         options = ["--ignore-not-found"]
-        # An older version had one, which is in no namespace and not in this kustomization.
+        # An older version had a PriorityClass, which is in no namespace and not in this kustomization.
         self.run("delete", "priorityclasses", "-l", "app.kubernetes.io/part-of=qr", *options)
         done = self.run("delete", "-k", self.kustomization, *options, timeout=DELETED_WITHIN_SECONDS)
         left = self.left()
         self.expect(not done.returncode and not left, f"delete: {done.stderr.strip()}; left: {', '.join(left)}")
 
     def delete_pods(self):
-        """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
-        longest grace period."""
+        """Ends every pod. If a namespace is deleted with pods in it, Kubernetes looks at it again only after half of
+        their longest grace period."""
         kinds = "deployments,statefulsets,jobs,services,pods"
         options = ["--all", "--cascade=foreground"]
         self.run("-n", NAMESPACE, "delete", kinds, *options, timeout=PODS_END_WITHIN_SECONDS)
 
     def start_afresh(self):
-        """Installs everything anew after a check that failed, so that it fails no other."""
+        """Installs everything again after a check has failed, so that it makes no other check fail."""
         self.delete_pods()
         self.run("delete", "namespace", NAMESPACE, OWN_NAMESPACE, "--ignore-not-found", "--timeout=180s")
         self.apply()
@@ -181,8 +181,8 @@ class Cluster:
         return {f"{json.loads(answer)['share_percent']:g}" for answer in answers}
 
     def stops_served(self, route="qrcode"):
-        """Returns the set of what the ready proxies say of a route: stopped, not stopped."""
-        # Autoscalers may begin and end some meanwhile.
+        """Returns the set of the ready proxies' answers about a route: stopped, not stopped."""
+        # Autoscalers may start and end pods meanwhile.
         pods = set(self.pods(PROXY)) & set(self.ready_pods(PROXY))
         return {self.ask_text(pod, 8081, f"stop/{route}").strip() for pod in pods}
 
@@ -213,7 +213,7 @@ class Cluster:
         return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())
 
     def usage(self):
-        """Yields what the kubelets report that each pod uses."""
+        """Yields each pod's resource usage, as the kubelets report it."""
         for node in self.get("nodes")["items"]:
             path = f"/api/v1/nodes/{node['metadata']['name']}/proxy/stats/summary"
             pods = json.loads(self.kubectl("get", "--raw", path))["pods"]
@@ -241,8 +241,8 @@ class Cluster:
         raise Failed(f"still waiting after {timeout} s for {what}")
 
     def wait_until_ready(self, timeout=90):
-        """Waits until every Deployment has all its pods, those of the autoscaler included: `kubectl rollout status`
-        would be content with fewer until that has acted."""
+        """Waits until every Deployment has all its pods, including those that its autoscaler wants: `kubectl rollout
+        status` accepts fewer until the autoscaler has acted."""
 
         def ready():
             bounds = {
@@ -350,7 +350,7 @@ class Cluster:
         return log
 
     def flood(self, url, connections):
-        """Starts 15 s of load over that many connections and ignores how it goes."""
+        """Starts 15 s of load over that many connections and ignores the outcome."""
         arguments = ["--no-tui", "--output-format=quiet", "-z=15s", f"-c={connections}", url]
         self.kubectl("delete", "job", "flood", "--ignore-not-found")
         self.start(job("flood", OHA, arguments, memory="512Mi"))
@@ -380,7 +380,7 @@ class Cluster:
                 raise SystemExit(f"deploy-test: the cluster already has a namespace {name}")
 
     def left(self):
-        """Lists what is left of the project's objects that belong to no namespace, and of its namespace."""
+        """Lists the project's objects that are left outside of namespaces and in its own."""
         kinds = "namespaces,priorityclasses,clusterroles,clusterrolebindings,persistentvolumes"
         done = self.run("get", kinds, "-l", "app.kubernetes.io/part-of=qr", "-o", "name")
         inside = self.run("-n", NAMESPACE, "get", "pods,services,persistentvolumeclaims", "-o", "name")
@@ -391,7 +391,7 @@ class Cluster:
 
 
     def inside(self):
-        """Lists every object in the namespace but events and what Kubernetes itself puts into each."""
+        """Lists every object in the namespace, except events and the objects that Kubernetes itself creates."""
         kinds = self.kubectl("api-resources", "--namespaced", "--verbs=list,delete", "-o", "name").split()
         wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
         found = self.kubectl("get", wanted, "-o", "name").split()

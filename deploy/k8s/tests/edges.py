@@ -1,4 +1,4 @@
-"""What the proxies' containers `edge` counted of /qrcode during a `with` block."""
+"""Counts of /qrcode by the proxies' containers `edge` during a `with` block."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ SERIES = {
 
 
 class Edges:
-    """Counts what changes. For blocks during which the proxies stay."""
+    """Counts the changes during a block in which no proxy is replaced."""
 
     def __init__(self, cluster):
         self.cluster = cluster

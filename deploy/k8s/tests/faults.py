@@ -44,8 +44,8 @@ def clients_notice_no_change_of_the_split(cluster):
 
 
 def set_stop(cluster, words, route="qrcode"):
-    """Stops a route by the patch of deploy/README.md, which needs nothing of ours but the proxies, or with None ends
-    that, and waits until every proxy has seen it."""
+    """Stops a route by the patch of docs/moving-traffic.md, which needs only the proxies, or with None ends the stop.
+    Waits until every proxy has seen it."""
     patch = json.dumps({"data": {f"{route}.stop": words}})
     cluster.kubectl("patch", "configmap", "split", "--type=merge", "-p", patch)
     expected = "stopped" if words else "not stopped"
@@ -58,7 +58,7 @@ def clients_notice_no_scaling(cluster):
     with Load(cluster, kept=False) as load, Edges(cluster) as edges:
         spec = cluster.get("hpa", "qr-service")["spec"]
         for replicas in (10, 1):
-            # The autoscaler enforces its bounds even without metrics, and with them goes its own way between them.
+            # The autoscaler enforces its bounds even without metrics; with metrics it also scales between them.
             cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": replicas, "maxReplicas": replicas}})
             cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
             cluster.wait_for_rollout("qr-service")
@@ -75,7 +75,7 @@ def clients_notice_no_scaling_by_the_autoscaler(cluster):
     metrics = f"/apis/metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}/pods"
     if cluster.run("get", "--raw", metrics).returncode:
         return "left out: the cluster has no metrics"
-    # With targets so low that 800 requests a second are more than two pods' work, and twice what 20 a second need.
+    # The targets are so low that 800 requests a second need more than two pods, but 20 a second only half of two.
     scalers = {"qr-service": (QR_SERVICE, "8m"), "proxy": (PROXY, "60m")}
     for name, (_, millicores) in scalers.items():
         cpu = {"name": "cpu", "target": {"type": "AverageValue", "averageValue": millicores}}
@@ -121,19 +121,19 @@ def clients_notice_no_hung_pod_and_none_that_exceeds_its_memory(cluster):
         restarted = lambda: cluster.restarts().get(f"{hung}/qr-service")
         cluster.wait_for(f"the kubelet to restart {hung}", restarted, timeout=180)
         cluster.wait_until_ready()
-        # Those of the second before the first of them has waited long enough; the other pod answers them.
+        # Requests of the first second, until one has waited long enough; the other pod answers them.
         said = edges.expect(retried_percent=10)
         cluster.flood(f"http://{cluster.address_of(flooded)}:42069/qrcode?text=a", connections=4000)
         cluster.wait_for_reason(flooded, "OOMKilled")
         cluster.wait_until_ready()
-    # What the manifests do not name, apply would not take back.
+    # apply would not revert settings that the manifests do not name.
     cluster.kubectl("rollout", "undo", "deployment/qr-service")
     cluster.restore()
     return f"{load.summary}; {said}"
 
 
 def frail():
-    """A patch of qr-service with which the two faults can be caused, and soon."""
+    """Returns a patch of qr-service that lets the test cause the two faults quickly."""
     # Clients cannot cause the second within the default limits.
     patch = pod_template_patch("qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "5000"})
     pod = patch["spec"]["template"]["spec"]

@@ -1,4 +1,4 @@
-"""The chart, installed by helm: ours, or as a release has published it."""
+"""Installs the chart with helm: ours, or one that a release has published."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from check import TOP, workspace_version
 from cluster import Failed
 from pods import NAMESPACE, SHELL, images_in, policies
 
-# Volumes are not what is looked at, and a cluster may have no storage class.
+# Volumes do not matter here, and a cluster may have no storage class.
 VALUES = ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false", "grafana.enabled=false"]
 # The proxies may take their grace period for streams.
 ENDED_WITHIN_SECONDS = 120
-# What cluster.run_job and Load have added.
+# The policies that cluster.run_job and Load have added.
 TEST_POLICIES = [policy["metadata"]["name"] for policy in policies()]
 
 
 def a_chart_installs_and_leaves_nothing(cluster):
-    """The one that --chart names, with the images of its defaults, in a namespace that refuses unhardened pods."""
+    """Installs the chart that --chart names, with its default images, in a namespace that refuses unhardened pods."""
     if not cluster.helm:
         return "left out"
     cluster.delete()
@@ -59,7 +59,7 @@ def make_restricted_namespace(cluster):
 
 
 def pulled(cluster, folder):
-    """Pulls the chart. Returns its file, which is then what is installed, and its name by digest."""
+    """Pulls the chart. Returns the file to install, and the chart's name by digest."""
     said = helm(cluster, "pull", *cluster.chart, "--destination", folder)
     found = re.search(r"Digest: (sha256:\w+)", said)
     cluster.expect(found, f"helm pull names no digest: {said}")
@@ -68,7 +68,7 @@ def pulled(cluster, folder):
 
 
 def verified(cluster, references):
-    """Verifies each by its signature with the command --verify, before anything of it is installed."""
+    """Verifies each signature with the command --verify, before anything is installed."""
     if not cluster.verify:
         return "left out: signatures, without --verify"
     for reference in references:
@@ -78,7 +78,7 @@ def verified(cluster, references):
 
 
 def changes_nothing(cluster, file, rendered):
-    """Installs a chart once more: the cluster has what it renders, and no object becomes another."""
+    """Installs the chart again. Expects the cluster to match the rendered manifests and no object to change."""
     before = objects(cluster)
     done = cluster.run("diff", "-n", NAMESPACE, "-f", "-", given=rendered)
     cluster.expect(done.returncode == 0, f"diff with the chart:\n{done.stdout}{done.stderr}")
@@ -89,12 +89,12 @@ def changes_nothing(cluster, file, rendered):
 
 
 def objects(cluster):
-    """Maps each object of the release to what it wants."""
+    """Maps each object of the release to its manifest without status."""
     manifest = helm(cluster, "get manifest qr")
     items = json.loads(cluster.kubectl("get", "-f", "-", "-o", "json", given=manifest))["items"]
     for item in items:
         item.pop("status", None)
-        # Who changed a field and when: of a change that changes nothing too. Both grow with the status as well.
+        # Kubernetes updates both even if nothing changes, and with each status.
         for key in ("managedFields", "resourceVersion"):
             item["metadata"].pop(key, None)
     return {f"{it['kind']}/{it['metadata']['name']}": it for it in items}
@@ -109,7 +109,7 @@ def flags():
 
 
 def uninstall(cluster):
-    """Returns what helm has left in the namespace, and deletes that, which helm does not."""
+    """Uninstalls the chart. Returns the objects that helm has left in the namespace, then deletes the namespace."""
     helm(cluster, "uninstall", "qr")
     cluster.kubectl("delete", "networkpolicies", *TEST_POLICIES, "--ignore-not-found")
     try:

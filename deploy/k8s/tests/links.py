@@ -11,7 +11,7 @@ from cluster import Failed
 from load import Load
 
 URL = "https://www.example.com/kept"
-# Makes one in the app's pod, since the API's proxy can only ask.
+# Makes a link from inside the app's pod, because Cluster.read only sends GET.
 ADD = (
     'fetch("http://127.0.0.1:3000/api/links", { method: "POST", headers: { "content-type": "application/json" },'
     f' body: JSON.stringify({{ url: "{URL}" }}) }}).then((answer) => answer.text()).then(console.log)'
@@ -36,7 +36,8 @@ def links_come_back_from_their_backup(cluster):
         kept = add_link(cluster)
         make(cluster, "BACKUP", file)
         later = add_link(cluster)
-        # Without a volume they go with their pod. With one, the later link shows that the backup has replaced it.
+        # Without a volume, the links are lost with the pod. With one, the later link shows that the backup has replaced
+        # them.
         cluster.kubectl("rollout", "restart", "deployment/legacy-node")
         cluster.wait_for_rollout("legacy-node")
         cluster.wait_until_none_terminates()
@@ -49,7 +50,7 @@ def links_come_back_from_their_backup(cluster):
 
 
 def make(cluster, action, file):
-    """Runs make's target for links on the cluster and returns the last line of what it says."""
+    """Runs `make links` on the cluster and returns the last line of its output."""
     command = ["make", "--silent", "-C", TOP, "links", f"KUBECTL={shlex.join(cluster.command)}", f"{action}={file}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:

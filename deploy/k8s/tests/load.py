@@ -11,8 +11,8 @@ from cluster import Failed
 from pods import CLIENT, NAMESPACE, OHA, client_pod
 
 CLIENTS = f"app={CLIENT}"
-# Requests a second of a Load where the old side answers most: it takes some 8 ms of a core for each, and the pods that
-# start meanwhile need one too.
+# Requests a second of a Load that the old side mostly answers: each takes some 8 ms of a core, and the pods that start
+# meanwhile need a core too.
 RATE_ON_OLD = 50
 
 
@@ -29,7 +29,7 @@ class Client:
         self.cluster = cluster
         self.arguments = arguments
         self.summary = ""
-        # Of its own, so that nobody has to wait until the one before is gone.
+        # A new name each time, so that nobody has to wait until the previous pod is gone.
         self.name = f"{self.kind}-{next(self.numbers)}"
 
     def __enter__(self):
@@ -52,11 +52,11 @@ class Client:
         was_there = self.cluster.kubectl("delete", "pod", self.name, "--wait=false", "--ignore-not-found")
         text, complaint = self.log.communicate(timeout=60)
         if not kind:
-            # A pod of a part may take its place on a full node.
+            # On a full node, a pod of a part may preempt it.
             self.cluster.expect(was_there, f"the pod {self.name} was deleted or preempted")
             self.cluster.expect(text, f"the log of the pod {self.name} came back empty. {complaint}")
             outcome, end = json.JSONDecoder().raw_decode(text)
-            # Of a log that is followed, a part may come again.
+            # A followed log may repeat a part.
             rest = text[end:].strip()
             self.cluster.expect(rest in text[:end], f"{self.name} printed more than its JSON: {rest}")
             self.summary = self.summarize(outcome)
@@ -65,7 +65,7 @@ class Client:
 
 @contextmanager
 def at_once(*clients):
-    """Starts clients at the same time, and stops them so when the `with` block ends."""
+    """Starts clients at the same time, and stops them at the same time when the `with` block ends."""
     kind = None
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda client: client.__enter__(), clients))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests deploy/k8s/rules.py: `make lint`. Each case changes one of the manifests that pass, and names the words of the
-rule that must then refuse it, alone.
+"""Tests deploy/k8s/rules.py: `make lint`. Each case changes one passing manifest and names words of the only message
+that must then come.
 """
 
 import copy
@@ -39,7 +39,7 @@ PASSING = {
 IMAGE = "template spec containers 0 image"
 LIMIT = "template spec containers 0 resources limits ephemeral-storage"
 SPREAD = "template spec topologySpreadConstraints 0 matchLabelKeys"
-# Kind, way to a value, the value there or None to remove it, and words of the message.
+# Kind, path to a value, the new value or None to remove it, and words of the message.
 REFUSED = [
     ("Deployment", "strategy", None, "strategy"),
     ("Deployment", "strategy", {"type": "RollingUpdate"}, "strategy"),

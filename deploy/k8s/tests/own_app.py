@@ -1,4 +1,4 @@
-"""overlays/own-app, in front of two small servers in a namespace of their own."""
+"""overlays/own-app, in front of two small servers in another namespace."""
 
 import json
 
@@ -8,7 +8,7 @@ from pods import OWN_NAMESPACE, PROXY, pod_spec
 from ramp import ramp, set_share
 
 NODE = f"localhost/legacy-node:{workspace_version()}"
-# Answers a report that has the server's name where the route file excuses a difference.
+# Answers a report with the server's name in the field that the route file ignores.
 PROGRAM = """
 const [name, delay_ms] = process.argv.slice(1);
 const body = JSON.stringify({ total: 42, generated_at: name });
@@ -49,7 +49,7 @@ def move(cluster, percent, name):
     set_share(cluster, "report", percent)
     ask = lambda pod: cluster.ask(pod, 8080, "report?year=2024")["generated_at"]
     answers = lambda: {ask(pod) for pod in cluster.pods(PROXY)} == {name}
-    # The API's kept connections: until 5 s after a reload, each may have one more answer from the workers before it
+    # Until 5 s after a reload, each kept connection of the API may get one more answer from the previous workers
     # (keepalive_min_timeout, proxy/start.sh).
     cluster.wait_for(f"{name} alone to answer at {percent}%", answers, timeout=10)
 
@@ -65,7 +65,7 @@ def servers():
     labels = {"app.kubernetes.io/part-of": "qr"}
     metadata = {"name": OWN_NAMESPACE, "labels": labels}
     items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}]
-    # The old server is so slow that the gates on latency pass on a busy machine too.
+    # The old server is slow enough that the latency gates pass even on a busy machine.
     for name, delay_ms in (("old", "50"), ("new", "0")):
         spec = pod_spec(name, NODE, ["-e", PROGRAM, name, delay_ms], memory="128Mi", command=["node"])
         metadata = {"name": name, "namespace": OWN_NAMESPACE, "labels": {"app": name}}

@@ -1,4 +1,4 @@
-"""Manifests of the tests' own pods, Jobs and network policies, as hardened as the others; and kustomizations."""
+"""Manifests of the tests' own pods, Jobs and network policies, hardened like the others; and kustomizations."""
 
 import json
 import os
@@ -52,8 +52,8 @@ def policy(name, of, direction, arrows):
 
 
 def client_pod(name, image, arguments, memory="128Mi", command=None):
-    """A pod that runs one program once it can reach the proxy: what enforces policies learns of a pod's address only
-    when the pod has one, and refuses its connections until then."""
+    """Returns a pod that runs one program once it can reach the proxy: network policies take effect only some time
+    after a new pod has its address, and its connections are refused until then."""
     spec = pod_spec(name, image, arguments, memory, command)
     reach = "until (: </dev/tcp/proxy/80) 2>/dev/null; do sleep 0.1; done"
     spec["initContainers"] = [container_spec("reach", SHELL, ["-c", reach], memory="64Mi", command=["bash"])]

@@ -1,4 +1,4 @@
-"""Network policies on a cluster that enforces them: every allowed connection works, and no other."""
+"""Tests that on a cluster that enforces network policies, every allowed connection works and no other."""
 
 import json
 
@@ -7,7 +7,7 @@ from pods import NAMESPACE, OWN_NAMESPACE, SHELL, pod_spec
 
 PART = "app.kubernetes.io/name"
 STRANGER = "stranger"
-# Who asks, beside the parts, by namespace.
+# Clients other than the parts, by namespace.
 STRANGERS = {NAMESPACE: "a stranger in the namespace", OWN_NAMESPACE: "a stranger in another"}
 # Reads lines of NAME ADDRESS PORT and prints NAME PORT for each that accepts a connection. Five at a time, because
 # it runs within the memory limit of the part that it stands in for.
@@ -22,7 +22,7 @@ def pods_connect_as_the_policies_say_and_in_no_other_way(cluster):
     targets = list(all_targets(cluster, asked))
     labels = {part: pod["metadata"]["labels"] for part, pod in asking.items()}
     labels |= {STRANGERS[NAMESPACE]: {}, STRANGERS[OWN_NAMESPACE]: None}
-    # A pod reaches itself without its network.
+    # A pod reaches itself without the network.
     alone = {part for part in asking if asking[part] == asked[part]}
     possible = {(who, name, port) for who in labels for name, _, port in targets if who not in alone or who != name}
     reached = all_reached(cluster, asking, targets) & possible
@@ -42,7 +42,8 @@ def pods_connect_as_the_policies_say_and_in_no_other_way(cluster):
 
 
 def first_and_last_of_each_part(cluster):
-    """Maps each part that has ready pods to one that asks, and to one that is asked: another one if there are two."""
+    """Maps each part with ready pods to a pod that connects, and to a pod to connect to: another one if there are
+    two."""
     ready = set(cluster.ready_pods())
     first, last = {}, {}
     for pod in cluster.read_pods(PART):
@@ -54,7 +55,7 @@ def first_and_last_of_each_part(cluster):
 
 
 def all_targets(cluster, pods):
-    """Yields (name, address, port): each port of each part, and what lies outside the namespace."""
+    """Yields (name, address, port) for each port of each part, and for targets outside the namespace."""
     for part, pod in pods.items():
         for container in pod["spec"]["containers"]:
             for port in container.get("ports", []):
@@ -63,7 +64,7 @@ def all_targets(cluster, pods):
     for service in services:
         name, address = service["metadata"]["name"], service["spec"]["clusterIP"]
         if name in ("kubernetes", "kube-dns"):
-            # Of DNS only TCP, which can be told from silence.
+            # DNS only over TCP, where an open port can be told from silence.
             yield name, address, {"kubernetes": 443, "kube-dns": 53}[name]
     yield "kubelet", next(iter(pods.values()))["status"]["hostIP"], 10250
 
@@ -124,5 +125,5 @@ def admits(policies, direction, side, of, peer, port):
 
 
 def selects(selector, labels):
-    """Whether a selector selects a pod with these labels. A peer without one is in another namespace."""
+    """Whether a selector selects a pod with these labels. A peer without a selector is in another namespace."""
     return selector is not None and selector.get("matchLabels", {}).items() <= labels.items()

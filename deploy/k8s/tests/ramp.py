@@ -1,4 +1,4 @@
-"""carve's commands, as people type them on a cluster."""
+"""Runs carve's commands as people type them on a cluster."""
 
 import sys
 
@@ -6,7 +6,7 @@ from pods import NAMESPACE
 
 
 def ramp(cluster, words):
-    """Runs one of carve's commands in the pod that carries out runs, copies what it says and returns its exit code."""
+    """Runs one of carve's commands in a pod of ramp, prints its output, and returns its exit code."""
     done = cluster.run("-n", NAMESPACE, "exec", "deploy/ramp", "--", "carve", *words)
     print(done.stdout, end="", flush=True)
     print(done.stderr, end="", file=sys.stderr, flush=True)

@@ -63,7 +63,7 @@ async function pair() {
 
 
 class Pairs(Client):
-    """Sends files to receivers; each has to arrive whole."""
+    """Sends files to receivers; each must arrive complete."""
 
     kind = "pairs"
     image = f"localhost/legacy-node:{workspace_version()}"
@@ -82,7 +82,8 @@ class Pairs(Client):
 
 def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluster):
     cluster.expect(ramp(cluster, ["split", "0"]) == 0, "carve split 0 fails")
-    # The first step takes longer than its hold: the gates want 749 pairs of each side of the relay, a minute's.
+    # The first step takes longer than its hold: the gates want 749 pairs of each side of the relay, which take a
+    # minute.
     run = ["--steps=50,100", "--hold=10s", "--patience=3m"]
     routes = ("qrcode", "relay")
     load, pairs = Load(cluster, kept=False), Pairs(cluster, rate=25)
@@ -111,7 +112,7 @@ def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
         for home in ("relay-home-0", "relay-home-1"):
             cluster.kubectl("delete", "pod", home)
             cluster.wait_for(f"{home} to be back", lambda home=home: home in cluster.ready_pods())
-        # At once, as an upgrade does.
+        # Both sides at once, as an upgrade does.
         sides = ("relay-service", "legacy-relay")
         cluster.kubectl("rollout", "restart", *(f"deployment/{side}" for side in sides))
         for side in sides:
@@ -120,5 +121,5 @@ def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
     return pairs.summary
 
 
-# These leave alone what `/qrcode` needs.
+# These checks do not touch anything that `/qrcode` needs.
 RELAY_ALONE = [clients_lose_no_pair_while_the_relay_moves, clients_lose_no_pair_when_homes_and_sides_restart]

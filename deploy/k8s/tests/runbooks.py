@@ -1,4 +1,4 @@
-"""The runbooks' commands for a cluster, typed in the middle of a run and after it."""
+"""Types the runbooks' commands for a cluster in the middle of a run and after it."""
 
 import re
 import shlex
@@ -13,19 +13,19 @@ from walks import walk
 
 FOLDER = TOP / "docs/runbooks"
 KUBECTL = re.compile(r"`(kubectl -n qr [^`]+)`|^ +(kubectl -n qr .+)$", re.MULTILINE)
-# A row of the README's table says how to type these on a cluster.
+# The runbooks' README has a table that says how to type these on a cluster.
 CARVE = re.compile(
     r"make (status|split|ramp|pause|abort|clear) ROUTE=[\w-]+(?: ARGS=('[^']+'|[\w-]+))?(?: REASON=('[^']+'|\w+))?"
 )
-# What works on one machine alone: targets, parts, files, ports, and settings for `make up`.
+# Words that work only on one machine: targets, parts, files, ports, and settings for `make up`.
 ONE_MACHINE = re.compile(
     r"make (?!logs|up|down)[a-z]+(?= [A-Z]|`|$)|(?<=PART=)[\w-]+"
     r"|run/[\w./-]*\w|df -h|localhost:\d+|target/plain/carve|[A-Z_]+(?==\S+ make up)",
     re.MULTILINE,
 )
-# Words of commands that need what those before them have done, or end the run. All other commands come first.
+# Words of commands that depend on earlier commands or end the run, in order. All other commands come first.
 ORDER = ["abort", "--mirror", "rollback", "clear", "--detach", "--dry-run", "0", "env", "restart", "delete"]
-# Those of `carve ramp --dry-run` that are a verdict: the run would move on, go back, or wait.
+# Exit codes of `carve ramp --dry-run` that are verdicts: the run would move on, go back, or wait.
 VERDICTS = (0, 3, 4)
 
 
@@ -33,7 +33,7 @@ def the_runbooks_commands_work(cluster):
     texts = {file.name: file.read_text() for file in sorted(FOLDER.glob("*.md"))}
     missing = without_a_form(texts)
     cluster.expect(not missing, f"the runbooks' README has no form for a cluster of: {', '.join(missing)}")
-    # Some stand there with their options in another order.
+    # Some commands are there twice, with their options in another order.
     different = {frozenset(words): words for words in commands_in("\n".join(texts.values()))}
     commands = sorted(different.values(), key=rank)
     failed = []
@@ -53,7 +53,7 @@ def the_runbooks_commands_work(cluster):
 
 
 def without_a_form(texts):
-    """What the runbooks do on one machine and the README's table, whose left column has that, does not."""
+    """Returns the words for one machine that the runbooks use but the left column of the README's table lacks."""
     used = {word for name, text in texts.items() if name != "README.md" for word in ONE_MACHINE.findall(text)}
     rows = texts["README.md"].partition("| on one machine |")[2].splitlines()
     in_table = "\n".join(row.partition(" | ")[0] for row in rows)
@@ -67,7 +67,7 @@ def commands_in(text):
         yield tuple(shlex.split("".join(found).replace("NAME", "qrcode"))[1:])
     for command, arguments, reason in CARVE.findall(text):
         words = shlex.split(arguments and shlex.split(arguments)[0])
-        # A run of one's own is no command for the middle of one; a share alone is in the table.
+        # A new run cannot begin in the middle of another, and the table has `split` with a share.
         if command in ("ramp", "split") and (not words or "--steps" in words):
             continue
         words += ["--reason", *shlex.split(reason)] if reason else []
@@ -80,7 +80,7 @@ def rank(words):
 
 
 def typed(cluster, words):
-    """Types a command until it is accepted, and returns what it says if it never is."""
+    """Types a command until it is accepted. Returns its error if it never is, else None."""
     if "port-forward" in words:
         return forwarded(cluster, words)
     if "-f" in words or "--follow" in words:
@@ -94,7 +94,7 @@ def typed(cluster, words):
         return outcome.returncode in accepted
 
     try:
-        # Whoever takes a run over, or a new pod of ramp, may need some seconds.
+        # A pod of ramp that takes a run over, or is new, may need some seconds.
         cluster.wait_for("it to be accepted", done, timeout=20)
     except Failed:
         return said[0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests what proxy/start.sh makes of nginx' files on a cluster: `make lint`. carve renders; nginx only looks at the
-result, where it knows the parameter `resolve` and the names (1.27.3) or needs neither.
+"""Tests the nginx files that proxy/start.sh writes on a cluster: `make lint`. carve renders them. nginx itself checks
+only those that need neither name resolution nor the parameter `resolve` (nginx 1.27.3).
 """
 
 import os
@@ -16,7 +16,7 @@ SIDES = {"OLD_URL": "http://127.0.0.1:1", "NEW_URL": "http://127.0.0.1:2"}
 PODS = {**SIDES, "NEW_PODS_URL": "http://new-ready.my-app:8080"}
 OF_PODS = "server new-ready.my-app.svc.cluster.local:8080 resolve max_conns=64;"
 ROUTE = 'path = "/report"\n'
-# Settings, a route file, whether start.sh takes them, and what two of nginx' files have then, or else its words.
+# Settings, a route file, whether start.sh accepts them, and lines that nginx' files, or else its error, must have.
 CASES = [
     (SIDES, ROUTE, True, ["server 127.0.0.1:2 max_conns=64;", "proxy_pass http://prometheus;"]),
     (PODS, ROUTE, True, [OF_PODS, "server prometheus:9090;", "proxy_pass http://prometheus;"]),

@@ -48,7 +48,7 @@ RELAY = DEPLOY / "k8s/base/proxy/relay.toml"
 LASTS = 'own.lasts = "5m"\n'
 IMAGES = ["qr-service", "relay-service", "legacy-node", "carve", "oha"]
 READY_WITHIN_SECONDS = 60
-# What pictures of /qrcode may take; the container's limit is for the API.
+# Memory that pictures of /qrcode may take; the container's limit is higher, for the API.
 QR_SERVICE_MOST_MIB = 32
 
 
@@ -66,9 +66,9 @@ def main():
     parser.add_argument("--only", metavar="WORDS", help="run only faults with one of these words in their names")
     parser.add_argument("--from", dest="older", metavar="COMMIT", help="a tag or commit to upgrade from")
     parser.add_argument("--helm", metavar="COMMAND", help="install the chart too, with this helm")
-    parser.add_argument("--busy", type=int, metavar="SECONDS", help="keep the proxy's log busy for so long")
-    parser.add_argument("--chart", metavar="REFERENCE", help="with --helm: a released one; helm's flags may follow")
-    parser.add_argument("--verify", metavar="COMMAND", help="with --chart: called with it and each image, by digest")
+    parser.add_argument("--busy", type=int, metavar="SECONDS", help="keep the proxy's log busy for this long")
+    parser.add_argument("--chart", metavar="REFERENCE", help="with --helm: a released chart; helm's flags may follow")
+    parser.add_argument("--verify", metavar="COMMAND", help="with --chart: gets the chart and each image, by digest")
     arguments = parser.parse_args()
     older = arguments.older and checked_out(arguments.older)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
@@ -101,8 +101,8 @@ def load_images(command, older):
 
 
 def adapted(target, without, kept, folder):
-    """Returns a folder to apply: a kustomization in `folder` that removes Deployments and volumes. Of deploy/, it
-    counts the relay's pairs at once too: a step of it would take five minutes more."""
+    """Returns a folder to apply: a kustomization in `folder` that removes Deployments and volumes. For deploy/, it also
+    counts the relay's pairs at once: otherwise a step would take five minutes longer."""
     fields = {"patches": [{"target": {"kind": "Deployment", "name": name}, "patch": DELETED} for name in without]}
     if target == DEPLOY:
         folder.mkdir()
@@ -135,7 +135,7 @@ def run(cluster, only):
 
 
 def lanes_of(entry):
-    """Returns the lists of checks that run side by side: those of a tuple, or one of one."""
+    """Returns the lists of checks that run side by side: a tuple's lists, or one list with the check."""
     return entry if isinstance(entry, tuple) else ([entry],)
 
 
@@ -164,7 +164,7 @@ def passed(check, cluster):
 
 
 def the_server_accepts_everything_in_a_dry_run(cluster):
-    # The only object that a dry run needs.
+    # A dry run needs only this object.
     namespace = (DEPLOY / "k8s/base/namespace.yaml").read_text()
     cluster.expect(cluster.run("apply", "-f", "-", given=namespace).returncode == 0, "the namespace is not made")
     counts = []
@@ -203,7 +203,7 @@ def the_contract_holds_inside(cluster):
 
 
 def prometheus_has_the_requests_of_the_route(cluster):
-    # What the contract has sent, counted by the container edge of each proxy.
+    # The contract's requests, counted by the container edge of each proxy.
     requests = cluster.wait_for(
         "the requests on the new side",
         lambda: cluster.measure('sum(edge_requests_total{route="qrcode",side="new"})'),
@@ -282,7 +282,7 @@ MIDDLE = [
     clients_notice_no_busy_log,
     ([memory_stays_within_the_limits], [a_second_apply_changes_nothing]),
 ]
-# Each leaves another kustomization than deploy/ behind, and needs none before it.
+# Each leaves another kustomization than deploy/ applied, and does not depend on the one before.
 OTHERS = [
     *UPGRADES,
     the_contract_holds_as_a_random_user_of_group_0,

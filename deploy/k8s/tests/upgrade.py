@@ -1,4 +1,4 @@
-"""Upgrades under load, and the way back: to PRIME, and from an older commit."""
+"""Upgrades and downgrades under load: to PRIME, and from an older commit."""
 
 import subprocess
 import sys
@@ -14,15 +14,15 @@ from ramp import ramp
 from relay import Pairs
 from walks import goes_on, told, walk
 
-# The same code as another version. `make deploy-test` builds these images as PRIME too.
+# The same code under another version. `make deploy-test` also builds the images with this tag.
 PRIME = "prime"
-# What `FROM=TAG deploy/images.sh` has checked out, and the tag of the images it built there.
+# The tag of the images that `FROM=COMMIT deploy/images.sh` builds, and the name of its checkout.
 OLDER = "older"
 CHECKOUT = TOP / "target" / OLDER
 
 
 def clients_and_a_run_notice_no_upgrade_and_no_way_back(cluster):
-    """To the overlay for production, and with links to keep, if the cluster has volumes for them."""
+    """Upgrades the overlay for production. If the cluster has volumes, the links must survive."""
     target = cluster.production
     link = add_link(cluster)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
@@ -32,7 +32,7 @@ def clients_and_a_run_notice_no_upgrade_and_no_way_back(cluster):
     kept = has_volumes(cluster)
     if kept:
         cluster.expect(has_link(cluster, link), "a link is lost")
-    # What no other kustomization has.
+    # No other kustomization has an Ingress.
     cluster.kubectl("delete", "ingresses", "--all", "--wait=false")
     return f"{said}; {'the links are kept' if kept else 'left out: volumes, since there is no default storage class'}"
 
@@ -65,7 +65,7 @@ def share(cluster):
 
 
 def replaced_under_load(cluster, steps, move=share):
-    """Does each step, a function and the version that runs after it, in the middle of a move, which must survive."""
+    """Does each step (a function, and the version that runs after it) during a move, which must survive."""
     load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
     with at_once(load, pairs), move(cluster):
         for replace, version in steps:
@@ -105,7 +105,7 @@ def versions_of(cluster):
 
 
 def checked_out(commit):
-    """Returns the folder deploy/ of an older commit; it has to be what its images were built from."""
+    """Returns the folder deploy/ of an older commit. Exits unless its images were built from the same checkout."""
     git = ["git", "-C", TOP, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
     wanted = subprocess.run(git, check=False, capture_output=True, text=True).stdout
     if not wanted:

@@ -1,4 +1,4 @@
-"""Pods as OpenShift runs them: as users that the cluster chooses, in the group 0."""
+"""Runs pods as OpenShift does: as users that the cluster chooses, in group 0."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from load import Load, at_once
 from pods import NAMESPACE, QR_SERVICE, kustomization
 from relay import Pairs
 
-# Of those that have a shell.
+# The ones that have a shell.
 IN_PODS = ("deployment/proxy", "deployment/legacy-node", "deployment/legacy-relay", "deployment/prometheus")
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
@@ -24,7 +24,7 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
         with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
             cluster.apply(with_user(user, cluster.kustomization, Path(folder)))
         cluster.wait_until_ready(timeout=180)
-        # Those of the other user, which end meanwhile, get none of its requests.
+        # Pods of the previous user, which are ending, get none of the contract's requests.
         log = cluster.check_contract(f"localhost/carve:{workspace_version()}")
         cluster.wait_until_none_terminates()
         users = {pod["spec"]["securityContext"]["runAsUser"] for pod in cluster.read_pods(QR_SERVICE)}
@@ -32,7 +32,7 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
         for pod in IN_PODS:
             ids = cluster.kubectl("exec", pod, "--", "sh", "-c", "id -u; id -g").split()
             cluster.expect(ids == [str(user), "0"], f"{pod} runs as {ids}")
-        # Even where the container that has the token is of the same user.
+        # Even if the container with the token runs as the same user.
         read = ["exec", "deployment/proxy", "--", "sh", "-c", f"cat /proc/[0-9]*/root{TOKEN}"]
         cluster.expect(not cluster.run("-n", NAMESPACE, *read).stdout, "nginx can read the API token")
         add_link(cluster)
@@ -40,9 +40,9 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
 
 
 def with_user(user, target, folder):
-    """Returns a folder to apply: `target` as OpenShift changes it, where manifests name no user, group or fsGroup."""
+    """Returns a folder to apply: `target` as OpenShift changes it, for manifests without user, group and fsGroup."""
     path = "/spec/template/spec/securityContext"
     add = [{"op": "add", "path": f"{path}/{key}", "value": user} for key in ("runAsUser", "fsGroup")]
     patches = [{"target": {"kind": kind}, "patch": json.dumps(add)} for kind in ("Deployment", "StatefulSet")]
-    # A file that another user has written stays that user's on a volume, and some volumes ignore fsGroup.
+    # Without volumes: there, a file that another user has written stays that user's, and some volumes ignore fsGroup.
     return kustomization(folder, target, [EPHEMERAL, OPENSHIFT], patches=patches)

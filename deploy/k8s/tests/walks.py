@@ -1,4 +1,4 @@
-"""Runs whose pod goes away, of which there are two, or that cannot reach the API; and both ways back in each case."""
+"""Runs whose pod goes away, runs with two pods of ramp, runs without the API; and both ways back in each case."""
 
 import json
 import time
@@ -11,13 +11,13 @@ from ramp import ramp, set_share
 from relay import Pairs
 
 RAMP = "app.kubernetes.io/name=ramp"
-# By them ramp, the proxies and the homes use the API; ramp's is the first.
+# The bindings by which ramp, the proxies and the homes use the API; ramp's is the first.
 BINDINGS = ["ramp-change-split", "proxy-follow-split", "relay-home-follow-split"]
-# Both have a run where two are needed.
+# The routes for tests that need two runs.
 ROUTES = ("qrcode", "relay")
 # The shares and stops of a route that all proxies serve while its run holds 25 %.
 HELD = ({"25"}, {"not stopped"})
-# What each way back may take.
+# How long each way back may take.
 BACK_WITHIN_SECONDS = 5
 
 
@@ -29,7 +29,7 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
             goes_on(cluster, before)
         cluster.wait_for("two pods of ramp", lambda: len(cluster.ready_pods(RAMP)) == 2)
         holder = told(cluster)["holder"]
-        # Longer than a process may be silent.
+        # Watches for longer than a process may be silent.
         deadline = time.monotonic() + 8
         while time.monotonic() < deadline:
             now = told(cluster)["holder"]
@@ -52,7 +52,7 @@ def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(c
             for route in ROUTES:
                 now_served = served(cluster, route)
                 cluster.expect(now_served == HELD, f"without the API, the proxies serve {now_served} of {route}")
-        # It has just come back.
+        # The API has just come back.
         took["set_0"] = set_0(cluster)
         goes_on(cluster, before, elsewhere=False, route="relay")
         took["stop_by_kubectl"] = stop_by_kubectl(cluster, "relay")
@@ -78,7 +78,7 @@ def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
             for_both(lambda route: end(cluster, route))
             if state is alone:
                 scale(cluster, 2)
-        # No word comes from ramp, and the proxies have not stopped the route by themselves yet.
+        # ramp is cut off, and the proxies have not yet stopped the route by themselves.
         begin(cluster, until_counted=False)
         with refused(cluster, BINDINGS[:1]):
             took["stop_by_kubectl while ramp is cut off"] = stop_by_kubectl(cluster)
@@ -93,13 +93,13 @@ def for_both(do):
 
 
 def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
-    """It is one of the relay's, so that `/qrcode` is free for another check."""
+    """Uses a run of the relay, so that `/qrcode` is free for another check."""
     with Pairs(cluster) as pairs, walk(cluster, "relay"):
         cluster.kubectl("scale", "deployment/ramp", "--replicas=0")
         # After the route's lease, 30 s.
         cluster.wait_for("every proxy to stop the route", lambda: is_back(cluster, "relay"))
         cluster.kubectl("scale", "deployment/ramp", "--replicas=2")
-        # Else end() might find nothing to clear yet.
+        # Otherwise end() might find nothing to clear yet.
         cluster.wait_for("ramp to stop the route too", lambda: "relay.stop" in of_the_split(cluster))
     return pairs.summary
 
@@ -109,7 +109,7 @@ def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
 
 @contextmanager
 def walk(cluster, route="qrcode"):
-    """Holds 25 % with a run that does not end by itself. In the end there is none, and the share is as before."""
+    """Holds 25 % with a run that does not end by itself. Ends the run afterwards and restores the share."""
     with moved_back(cluster, route):
         begin(cluster, route)
         yield
@@ -118,7 +118,7 @@ def walk(cluster, route="qrcode"):
 
 @contextmanager
 def moved_back(cluster, route="qrcode"):
-    """Begins at 0 %, and ends at the route's share of before: 100 %, or for the relay 0 %."""
+    """Begins at 0 %, and afterwards restores the route's usual share: 100 %, or 0 % for the relay."""
     set_share(cluster, route, "0")
     yield
     if route == "qrcode":
@@ -126,7 +126,7 @@ def moved_back(cluster, route="qrcode"):
 
 
 def begin(cluster, route="qrcode", until_counted=True):
-    """Begins a run, and waits until it holds its step and, unless that does not matter, has counted requests."""
+    """Begins a run, and waits until it holds its step and, with `until_counted`, has counted requests."""
     run = ["ramp", route, "--steps=25,100", "--hold=15m", "--detach"]
     cluster.expect(ramp(cluster, run) == 0, "the run is not accepted")
     wait = lambda: holds(cluster, route, until_counted) and served(cluster, route) == HELD
@@ -138,11 +138,11 @@ def served(cluster, route):
 
 
 def end(cluster, route="qrcode"):
-    """Ends the run, if there still is one. The route is at 0 %, and not stopped."""
+    """Ends the run, if there still is one, and leaves the route at 0 % and not stopped."""
     cluster.wait_for("a pod of ramp", lambda: cluster.ready_pods(RAMP))
-    # The proxies say it for a second longer.
+    # The proxies still report a cleared stop for a second, so read the ConfigMap.
     if f"{route}.stop" in of_the_split(cluster):
-        # Whoever takes the run over has to see first that it is stopped.
+        # The pod that takes the run over must first see that the route is stopped.
         clear = ["clear", route, "--reason=tested"]
         cluster.wait_for("carve clear to be accepted", lambda: ramp(cluster, clear) == 0, timeout=20)
     elif cluster.shares_served(route) != {"0"}:
@@ -150,7 +150,7 @@ def end(cluster, route="qrcode"):
 
 
 def told(cluster, route="qrcode"):
-    """Returns what the run last told: its holder and its state."""
+    """Returns what the run last wrote: its holder and its state."""
     return json.loads(of_the_split(cluster)[f"{route}.run"])
 
 
@@ -173,7 +173,7 @@ def counted(run):
 
 
 def goes_on(cluster, before, elsewhere=True, route="qrcode"):
-    """Waits until a run goes on in the middle of its step, with what was counted before."""
+    """Waits until a run goes on in the middle of its step, and expects it to keep its counts."""
 
     def again():
         now = told(cluster, route)
@@ -190,7 +190,7 @@ def goes_on(cluster, before, elsewhere=True, route="qrcode"):
 
 
 def pod_of_the_run(cluster):
-    """Returns the pod that holds the run: its name is the first word of the holder's."""
+    """Returns the pod that holds the run: the first word of the holder's name."""
     return told(cluster)["holder"].split()[0]
 
 
@@ -202,7 +202,7 @@ def deleted(cluster, pod):
 
 
 def killed(cluster, pod):
-    """Its process cannot let go of the run."""
+    """Kills the pod, so that its process cannot release the run."""
     cluster.kubectl("delete", "pod", pod, "--grace-period=0", "--force", "--wait=false")
 
 
@@ -211,7 +211,7 @@ def evicted(cluster, pod):
 
 
 def drained(cluster, pod):
-    """Drains its node of this pod, as if the other one had a node of its own. For a moment no pod can start there."""
+    """Drains only this pod from its node, as if the other one had another node. For a moment no pod can start there."""
     node = cluster.get("pod", pod)["spec"]["nodeName"]
     cluster.kubectl("label", "pod", pod, "drained=yes")
     options = ["--pod-selector=drained=yes", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"]
@@ -221,13 +221,13 @@ def drained(cluster, pod):
 
 
 def alone(cluster, _pod):
-    """The other pod takes the run over, if it was not that one's."""
+    """Leaves one pod of ramp, which takes the run over if it did not have it."""
     scale(cluster, 1)
 
 
 @contextmanager
 def refused(cluster, bindings):
-    """The API refuses those who use it by these bindings. A test cannot stop a cluster's API."""
+    """Makes the API refuse the accounts of these bindings, because a test cannot stop a cluster's API."""
 
     def to(suffix):
         for name, account in accounts.items():
@@ -257,8 +257,8 @@ def set_0(cluster, route="qrcode"):
 
 @contextmanager
 def setting_0(cluster, route="qrcode"):
-    """Types `split 0` until a pod takes it, and gives after how many seconds no proxy asks the new side. The command also
-    sets the share, so it may end later: with the block."""
+    """Types `split 0` until a pod accepts it, and yields the seconds until no proxy asks the new side. The command also
+    sets the share, so it may end later, with the block."""
     began = time.monotonic()
     words = ["-n", NAMESPACE, "exec", "deploy/ramp", "--", "carve", "split", route, "0"]
     typed = lambda: cluster.run(*words).returncode == 0
@@ -281,7 +281,7 @@ def after(cluster, began, route):
 
 
 def in_time(cluster, took):
-    """Expects that each way back, by what is said of it, has taken seconds, and says how many."""
+    """Expects that each way back has taken less than BACK_WITHIN_SECONDS. Returns the times as text."""
     times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items())
     cluster.expect(max(took.values()) < BACK_WITHIN_SECONDS, times)
     return times

@@ -1,4 +1,4 @@
-// GET /qrcode with net/http: go run server.go RUNG.go ADDRESS, for the draw of RUNG.go
+// GET /qrcode with net/http: go run server.go RUNG.go ADDRESS uses the draw of RUNG.go
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Calls the plain Wasm module in wazero: Go all the way, no cgo.
+// Calls the plain Wasm module in wazero, which is pure Go, without cgo.
 package main
 
 import (

@@ -10,7 +10,7 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 
-/** Calls the C library through the foreign function interface, which Java has since 22. */
+/** Calls the C library through the foreign function interface of Java 22 and newer. */
 final class Native {
     private static final int MAX_PNG = 8192;
 
@@ -18,7 +18,7 @@ final class Native {
         System.loadLibrary("qr");
     }
 
-    // Critical: it takes microseconds, and so arrays need not be copied out of the heap.
+    // Critical: the call takes only microseconds, so Java may pass arrays without copying them out of the heap.
     private static final MethodHandle QR_PNG = Linker.nativeLinker().downcallHandle(
             SymbolLookup.loaderLookup().find("qr_png").orElseThrow(),
             FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS),

@@ -18,7 +18,7 @@ final class Own {
     }
 
     static byte[] png(byte[] utf8) throws Exception {
-        // A character for each byte: ZXing would put a header before UTF-8, which old readers show.
+        // A character for each byte: before UTF-8, ZXing would put a header that old readers show as text.
         var text = new String(utf8, ISO_8859_1);
         var hints = Map.of(EncodeHintType.MARGIN, 4);
         var modules = new QRCodeWriter().encode(text, BarcodeFormat.QR_CODE, 200, 200, hints);

@@ -28,7 +28,7 @@ final class Server {
     }
 
     static void serve(String address, Draw draw) throws IOException {
-        // Or every answer on a kept connection waits for the client's acknowledgement of the one before.
+        // Otherwise every answer on a kept connection waits for the client's acknowledgement of the previous one.
         System.setProperty("sun.net.httpserver.nodelay", "true");
         String[] parts = address.split(":");
         var server = HttpServer.create(new InetSocketAddress(parts[0], Integer.parseInt(parts[1])), 1024);
@@ -37,7 +37,7 @@ final class Server {
         server.start();
     }
 
-    /** The bytes of a part of a query. The server has refused broken escapes. */
+    /** Decodes a part of a query. The JDK's server has already refused broken escapes. */
     private static byte[] decode(String raw) {
         return URLDecoder.decode(raw, ISO_8859_1).getBytes(ISO_8859_1);
     }

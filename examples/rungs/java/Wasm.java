@@ -26,7 +26,7 @@ final class Wasm {
         }
     }
 
-    /** One call at a time: they share the instance's memory. */
+    /** One call at a time, because all calls share the instance's memory. */
     static synchronized byte[] png(byte[] utf8) throws IOException {
         for (int at = 0; at < utf8.length; at++) {
             MEMORY.writeBufferByte(TEXT_AT + at, utf8[at]);

@@ -1,6 +1,6 @@
 /**
- * Makes a component of the module that wit-bindgen has prepared, and of that what Node loads:
- * build.js MODULE FOLDER writes FOLDER/qr.wasm, and FOLDER/qr.js with its modules.
+ * Makes a component from the module that wit-bindgen has prepared, and from the component the JavaScript that Node
+ * loads: build.js MODULE FOLDER writes FOLDER/qr.wasm, and FOLDER/qr.js with its modules.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { transpileBytes } from '@bytecodealliance/jco-transpile';
@@ -11,6 +11,6 @@ const component = await componentNew(await readFile(module));
 await mkdir(folder, { recursive: true });
 await writeFile(`${folder}/qr.wasm`, component);
 const { files } = await transpileBytes(component, { name: 'qr', instantiation: 'sync' });
-// Node takes qr.js for CommonJS otherwise.
+// Otherwise Node treats qr.js as CommonJS.
 files['package.json'] = '{ "type": "module" }\n';
 for (const [name, content] of Object.entries(files)) await writeFile(`${folder}/${name}`, content);

@@ -1,4 +1,4 @@
-/** The Wasm component in Node, by the JavaScript that jco has made of it: a generator for QR_IMPL=wasm. */
+/** The Wasm component in Node, through JavaScript that jco has made from it: a generator for QR_IMPL=wasm. */
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
 

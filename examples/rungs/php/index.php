@@ -1,11 +1,11 @@
 <?php
-// GET /qrcode with PHP-FPM behind nginx: draw() is in the file that RUNG names.
+// GET /qrcode with PHP-FPM behind nginx. RUNG names the file with draw().
 
 declare(strict_types=1);
 
 require __DIR__ . "/{$_SERVER['RUNG']}.php";
 
-/** The bytes of a part of a query; null if an escape is broken. */
+/** Decodes a part of a query; null if an escape is broken. */
 function decoded(string $raw): ?string
 {
     return preg_match('/%(?![0-9A-Fa-f]{2})/', $raw) ? null : urldecode($raw);

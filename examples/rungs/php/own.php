@@ -10,7 +10,7 @@ use BaconQrCode\Encoder\Encoder;
 
 function draw(string $text): string
 {
-    // A character for each byte: the library would put a header before UTF-8, which old readers show.
+    // A character for each byte: before UTF-8, the library would put a header that old readers show as text.
     $bytes = iconv('ISO-8859-1', 'UTF-8', $text);
     $modules = Encoder::encode($bytes, ErrorCorrectionLevel::L(), 'ISO-8859-1')->getMatrix();
     $scale = intdiv(200, $modules->getWidth() + 8);

@@ -1,4 +1,4 @@
-"""Calls the Wasm component in wasmtime: no memory, no pointers, no numbers of errors."""
+"""Calls the Wasm component in wasmtime, without memory, pointers or error numbers."""
 
 import os
 

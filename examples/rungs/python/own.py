@@ -7,7 +7,7 @@ from PIL import Image
 
 
 async def draw(text):
-    # As bytes and in byte mode: segno would take some texts for Kanji, and others for Latin-1.
+    # As bytes and in byte mode: segno would encode some texts as Kanji, and others as Latin-1.
     code = segno.make(text.encode(), error="l", boost_error=False, micro=False, mode=mode_of(text))
     rows = list(code.matrix_iter(border=4))
     modules = Image.frombytes("L", (len(rows),) * 2, bytes(255 * (1 - module) for row in rows for module in row))

@@ -1,4 +1,4 @@
-"""GET /qrcode with Starlette on uvicorn, one process: server.py RUNG ADDRESS, for the draw() of RUNG.py"""
+"""GET /qrcode with Starlette on uvicorn, one process: server.py RUNG ADDRESS uses the draw() of RUNG.py"""
 
 import hashlib
 import importlib
@@ -17,7 +17,7 @@ VISIBLE = re.compile(r"[!-~]{1,128}")
 
 
 def decoded(raw):
-    """The text of a part of a query; None if an escape is broken or it is not UTF-8."""
+    """Decodes a part of a query; None if an escape is broken or the text is not UTF-8."""
     try:
         return None if BAD_ESCAPE.search(raw) else unquote_to_bytes(raw.replace(b"+", b" ")).decode()
     except UnicodeDecodeError:

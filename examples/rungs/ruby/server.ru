@@ -1,10 +1,10 @@
-# GET /qrcode with Rack on Puma: draw is in the file that RUNG names.
+# GET /qrcode with Rack on Puma. RUNG names the file with draw.
 require 'digest'
 require 'securerandom'
 require 'uri'
 require_relative ENV.fetch('RUNG')
 
-# The bytes of a part of a query; nil if an escape is broken.
+# Decodes a part of a query; nil if an escape is broken.
 def decoded(raw)
   raw.match?(/%(?!\h{2})/) ? nil : raw.tr('+', ' ').gsub(/%(..)/) { $1.hex.chr }
 end

@@ -1,7 +1,7 @@
 // User input is set as text or as an attribute, never as markup.
 import { showQr } from './qr-image.js';
 
-/** Of localStorage. There are no accounts: only the browser knows which links were made in it. */
+/** The key in localStorage. There are no accounts: only the browser knows which links were made in it. */
 const KEPT = 'links';
 const MOST_KEPT = 10;
 const byId = (id) => document.getElementById(id);
@@ -83,7 +83,7 @@ function showResult(link) {
   byId('link-made').textContent = `Your short link is ${link.short_url}`;
 }
 
-/** Other tabs keep theirs in the same place. */
+/** Reads the list anew, as other tabs write to the same key. */
 function readOwn() {
   try {
     const kept = JSON.parse(localStorage.getItem(KEPT));

@@ -1,4 +1,4 @@
-// The place for files. A file's name is set as text, never as markup.
+// The card that sends files. A file's name is set as text, never as markup.
 import { showQr } from './qr-image.js';
 import { isReadable, newPath, sendFile } from './send-file.js';
 
@@ -13,13 +13,13 @@ const again = byId('transfer-again');
 const STATES = {
   waiting: 'Waiting for somebody to open the link.',
   sending: 'Sending. Keep this page open.',
-  received: 'Received. The file has arrived as a whole.',
+  received: 'Received. The whole file has arrived.',
   'receiver-left': 'The receiver left before the end. Send the file again to retry.',
   'nobody-came': 'Nobody opened the link in time. Send the file again for a new link.',
-  cancelled: 'Cancelled. A receiver sees a broken download, not a whole file.',
+  cancelled: 'Cancelled. A receiver sees a failed download, not a complete file.',
   'relay-stopped': 'The relay is restarting. Send the file again in a moment.',
   busy: 'Too many files are waiting at the relay. Try again in a moment.',
-  'too-large': 'The server takes no file of this size.',
+  'too-large': 'The file is too large for the server.',
   unreadable: 'The file has changed, or can no longer be read. Choose it again.',
   unreachable: 'The relay cannot be reached. Try again in a moment.',
   cut: 'The transfer broke off: the receiver left, or a connection broke. Send the file again to retry.',
@@ -31,11 +31,11 @@ let transfer; // under way
 
 input.addEventListener('change', () => {
   const files = [...input.files];
-  input.value = ''; // else the same file, chosen again, is no change
+  input.value = ''; // otherwise choosing the same file again fires no event
   take(files);
 });
 
-// The whole page takes the drop: beside the box, a browser would open the file and leave the page.
+// The whole page accepts drops: next to the box, the browser would open the file and leave the page.
 window.addEventListener('dragover', (event) => {
   if (!bringsFiles(event)) return;
   event.preventDefault();
@@ -104,7 +104,7 @@ async function send(file) {
   transfer = undefined;
   if (end === 'received') {
     showAmount(file.size, file.size);
-    progress.value = progress.max; // of an empty file, too
+    progress.value = progress.max; // full for an empty file, too
   }
   showEnd(end);
 }
@@ -148,7 +148,7 @@ function showLink(shown) {
   if (!shown) byId('transfer-local').hidden = true;
 }
 
-/** What has left the browser. It is not announced: screen readers find the percentage on the bar. */
+/** Shows the bytes that have left the browser. Not announced: screen readers read the percentage from the bar. */
 function showAmount(bytes, size) {
   progress.max = Math.max(size, 1);
   progress.value = bytes;

@@ -1,14 +1,14 @@
 // Sends one file through the relay, /p/KEY. No DOM here.
 //
-// A browser shows an HTTP/1.1 answer only after it has sent the whole request, so the relay's lines come
-// late for large files. Until then, only the bytes that have left the browser tell that somebody receives.
+// A browser shows an HTTP/1.1 answer only after it has sent the whole request, so the relay's lines come late for large
+// files. Until then, only the number of bytes that have left the browser shows whether somebody receives.
 
-/** Buffers on the way take some megabytes before anybody receives; more than this they do not take. */
+/** Most bytes that the buffers on the way can take before anybody receives. */
 const BUFFERS_BYTES = 16 * 2 ** 20;
-/** Bytes that move after such a pause: the buffers were full, and somebody has begun to read. */
+/** If bytes move again after this pause, the buffers were full and somebody has begun to read. */
 const STILL_MS = 2000;
 
-/** What the relay's lines say about the end; the first that matches counts. */
+/** Maps a part of the relay's lines to how the transfer ended; the first match counts. */
 const ENDINGS = [
   ['received successfully.', 'received'],
   ['aborted halfway.', 'receiver-left'],
@@ -23,7 +23,7 @@ export function newPath() {
   return `/p/${base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
 }
 
-/** Whether the file can be read; a folder cannot, nor a file that has changed since it was chosen. */
+/** Whether the file can be read. Folders cannot, nor can files that have changed since they were chosen. */
 export async function isReadable(file) {
   try {
     await file.slice(0, 1).arrayBuffer();
@@ -34,7 +34,7 @@ export async function isReadable(file) {
 }
 
 /**
- * Starts at once; the relay waits for a receiver.
+ * Starts to send at once; the relay waits for a receiver.
  * @param {File} file
  * @param {string} path of `newPath`
  * @param {object} on
@@ -70,8 +70,8 @@ export function sendFile(file, path, on) {
     request.addEventListener('error', async () => {
       resolve(endingIn(lines) ?? (await endOfError(file, path, watch)));
     });
-    // If the receiver leaves, Chromium may send the whole request again on a new connection, unseen, and
-    // wait for another receiver. So when nothing moves, the relay is asked who has the key.
+    // If the receiver leaves, Chromium may silently send the whole request again on a new connection, and wait for
+    // another receiver. So when nothing moves, ask the relay whether the key waits again.
     watch.onStill(async () => {
       if (!watch.isReceiving() || lines !== '' || !(await isWaiting(path))) return;
       const left = watch.isBeyondBuffers();
@@ -97,7 +97,7 @@ function endingIn(lines) {
   return ENDINGS.find(([text]) => lines.includes(text))?.[1];
 }
 
-/** The relay closes the connection of a sender whose receiver leaves; a browser then hides its lines. */
+/** Why a request failed. When a receiver leaves, the relay closes the connection and the browser drops its lines. */
 async function endOfError(file, path, watch) {
   if (!(await isReadable(file))) return 'unreadable';
   try {
@@ -109,7 +109,7 @@ async function endOfError(file, path, watch) {
   return watch.isReceiving() ? 'cut' : 'wait-broken';
 }
 
-/** A receiver that wants another number is refused, and the reason tells whether the sender has one. */
+/** Whether the sender waits: a receiver that asks for `n=2` is refused, and the reason tells whether the key waits. */
 async function isWaiting(path) {
   try {
     const answer = await fetch(`${path}?n=2`, { signal: AbortSignal.timeout(STILL_MS) });
@@ -120,8 +120,8 @@ async function isWaiting(path) {
 }
 
 /**
- * Frees the key of a sender that left while it waited. A relay that does not read a waiting sender's body
- * cannot see it leave, unless a receiver comes.
+ * Frees the key of a sender that left while it waited. A relay that does not read a waiting sender's body notices this
+ * only when a receiver comes.
  */
 async function release(path) {
   const abort = new AbortController();
@@ -167,8 +167,8 @@ function watchReceiver(changed) {
 }
 
 /**
- * The header that names the file (RFC 6266): `filename*` has the name (RFC 8187), `filename` what is
- * left of it for old clients. A quote, backslash or percent sign is unsafe there (Appendix D).
+ * The header that names the file (RFC 6266). `filename*` has the full name (RFC 8187), `filename` an ASCII version for
+ * old clients, without the quotes, backslashes and percent signs that are unsafe there (Appendix D).
  */
 export function contentDisposition(name) {
   const whole = encodeURIComponent(name).replace(

@@ -4,7 +4,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 // W3C Trace Context, version 00, which forbids all-zero ids.
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Headers of every answer. */
+/** The headers that every answer has. */
 export function identityHeaders(requestId) {
   return {
     'X-Request-Id': requestId,

@@ -12,9 +12,9 @@ const REASONS = {
 };
 
 /**
- * What `drain` needs to know about each server. Its open sockets: browsers open connections ahead
- * of need, and closeIdleConnections() skips those that never sent a byte. Its unfinished answers:
- * they must tell their clients not to reuse the connection.
+ * For each server, what `drain` has to close. Open sockets: browsers open connections ahead of need, and
+ * closeIdleConnections() skips those that never sent a byte. Unfinished answers: they must tell their clients not to
+ * reuse the connection.
  */
 const underWay = new WeakMap();
 
@@ -50,7 +50,7 @@ export async function drain(server, timeoutMs) {
     server.closeAllConnections();
   }, timeoutMs);
   const closed = new Promise((resolve) => server.close(resolve));
-  // close() ends the connections that are idle now; the sweep, those that become idle later.
+  // close() ends the connections that are idle now; the sweep ends those that become idle later.
   const sweep = setInterval(() => {
     server.closeIdleConnections();
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();

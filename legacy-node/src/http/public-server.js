@@ -14,8 +14,8 @@ const PARSER_ERRORS = {
 const unlimited = new WeakSet();
 
 /**
- * Lets a request take as long as it likes. Node has one `requestTimeout` for all requests of a server; on
- * expiry it emits `clientError`, once per request, and leaves the rest to `refuse` below.
+ * Lets a request take as long as it likes. Node has one `requestTimeout` for all requests of a server; on expiry it
+ * emits `clientError`, once per request, and `refuse` below ignores it for these sockets.
  */
 export function liftRequestTimeout(req, res) {
   const { socket } = req;
@@ -28,11 +28,11 @@ export function createPublicServer({ app, config, metrics, logger }) {
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Longer than the proxy's: else a request may arrive as this side closes, and get a 502.
+      // Longer than the proxy's: otherwise this side may close just as a request arrives, which then gets a 502.
       keepAliveTimeout: config.keepAliveTimeoutMs,
       headersTimeout: Math.min(config.headersTimeoutMs, config.requestTimeoutMs),
       requestTimeout: config.requestTimeoutMs,
-      // By default Node checks those two only every 30 s.
+      // By default Node checks these two limits only every 30 s.
       connectionsCheckingInterval: 1000,
     },
     app,

@@ -1,10 +1,10 @@
 /**
- * Copies of the links' file, made and put back while the app runs.
+ * Makes and restores copies of the links' file while the app runs.
  *
- * The file itself cannot be copied: the newest links are in the write-ahead log beside it. SQLite writes a
- * whole copy instead, as of one moment, and readers and writers go on meanwhile. A restore fills a second
- * table, and then both tables change names in one transaction, so no process has to stop or to open another
- * file. All its transactions are short: the app waits for each of them, in its one thread.
+ * The file itself cannot be copied: the newest links are in the write-ahead log beside it. SQLite writes a consistent
+ * copy instead, while readers and writers go on. A restore fills a second table and then swaps the names of both tables
+ * in one transaction, so no process has to stop or to open another file. All its transactions are short, because each
+ * of them blocks the app's only thread.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -25,15 +25,15 @@ import { StartupError } from '../startup-error.js';
 import { COLUMNS, openLinkStore } from './store.js';
 
 const NAMES = ['seq', 'id', 'url', 'created_at_ms', 'visits'];
-/** Links in one transaction: it takes some 0.1 s, for new ids are spread over the whole index. */
+/** Links in one transaction, which takes some 0.1 s because new ids are spread over the whole index. */
 const BATCH = 10_000;
-/** Room for the index of some million links; with SQLite's 2 MB, each new id would be a read of the disk. */
+/** Room for the index of a few million links; with SQLite's default of 2 MB, each new id would cost a disk read. */
 const CACHE_KIB = 65_536;
 /** The app's writers give up after 5 s; a copy may wait longer for them. */
 const BUSY_TIMEOUT_MS = 30_000;
-/** Copies lie in the data's folder, the only one that a hardened container can write. */
+/** Name prefix of copies. They are in the data folder, the only one that a hardened container can write. */
 const PREFIX = 'copy-';
-/** A killed command leaves its copy behind; the next one removes it once it can be nobody's. */
+/** A killed command leaves its copy behind; a later one removes copies that are older than this. */
 const LEFTOVER_AGE_MS = 3_600_000;
 
 /**
@@ -66,7 +66,7 @@ export async function backUp(dataDir, output) {
  * @param {import('node:stream').Readable} input
  * @returns {Promise<{links: number, before: number, sha256: string}>} how many there are now, how many there
  *   were, and the digest of the copy
- * @throws {StartupError} if the input is no whole copy; the links are as before then
+ * @throws {StartupError} if the input is not a complete copy; the links then stay as they were
  */
 export async function restore(dataDir, input) {
   openLinkStore(dataDir).close();
@@ -90,7 +90,7 @@ async function replaceLinks(path, copy) {
     const [restored, replaced] = [`links_restored_${suffix}`, `links_replaced_${suffix}`];
     db.exec(`CREATE TABLE main.${restored} ${COLUMNS}`);
     const links = await fill(db, restored);
-    // The links are on the disk when the command returns.
+    // So that the links are on the disk when the command returns.
     db.pragma('synchronous = FULL');
     const { before } = db.prepare('SELECT count(*) AS before FROM main.links').get();
     db.exec(`BEGIN IMMEDIATE;
@@ -104,7 +104,7 @@ async function replaceLinks(path, copy) {
   }
 }
 
-/** Copies the rows in batches, and gives the app as much time for its own writes as each has taken. */
+/** Copies the rows in batches. After each, pauses for as long as it took, so that the app can write. */
 async function fill(db, table) {
   const names = NAMES.join(', ');
   const insert = db.prepare(
@@ -122,7 +122,7 @@ async function fill(db, table) {
   }
 }
 
-/** A killed restore leaves a table behind. If one is still under way, it fails, and changes nothing. */
+/** Drops tables that killed restores have left behind. A restore that still runs then fails and changes nothing. */
 function dropLeftovers(db) {
   const tables = db.prepare(
     "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name GLOB 'links_re*_*'",
@@ -130,7 +130,7 @@ function dropLeftovers(db) {
   for (const { name } of tables.all()) db.exec(`DROP TABLE main.${name}`);
 }
 
-/** The number of links in a copy, if it is whole. */
+/** Checks that a copy is complete, and returns its number of links. */
 function countLinks(copy) {
   return expectSuccess('the copy', () => {
     const db = new Database(copy);
@@ -156,7 +156,7 @@ async function expectSuccess(subject, action) {
   }
 }
 
-/** Calls `use` with the path of a file that can be made in the data's folder, and removes it afterwards. */
+/** Calls `use` with a path in the data folder where it can create a file, and removes the file afterwards. */
 async function withCopy(dataDir, use) {
   removeLeftovers(dataDir);
   const folder = mkdtempSync(join(dataDir, PREFIX));

@@ -14,7 +14,7 @@ const ID_LENGTH = 7;
 const ID_ATTEMPTS = 5;
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Of the table, as SQL. */
+/** The table's columns, as SQL. */
 export const COLUMNS = `(
   seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -92,8 +92,8 @@ class LinkStore {
   }
 
   /**
-   * The first row. libsql 0.5.29 does not reset a statement whose `get` failed: the next call would ignore its values
-   * and run with those that failed, such as another client's URL. So that statement is prepared anew.
+   * The first row. libsql 0.5.29 does not reset a statement whose `get` failed: the next call would ignore its own
+   * values and use the failed ones, such as another client's URL. So a failed statement is prepared again.
    */
   #row(name, ...values) {
     try {

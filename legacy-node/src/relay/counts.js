@@ -1,6 +1,6 @@
 /** Counts pairs by how they ended, and clients that waited in vain. */
 
-/** `observe` may be replaced by histograms: what they get is seconds. */
+/** The functions of `observe` may be replaced, as by histograms; they get seconds. */
 export function createCounts() {
   const pairs = { whole: 0, sender_left: 0, receivers_left: 0, cut: 0 };
   const unpaired = { left: 0, expired: 0, closed: 0 };
@@ -19,7 +19,7 @@ export function createCounts() {
       },
       /** @param {'whole' | 'sender_left' | 'receivers_left'} how */
       end(how) {
-        // What ends while the server cuts was cut by it.
+        // A pair that ends while the server cuts connections was cut by the server.
         pairs[cutting && how !== 'whole' ? 'cut' : how]++;
         observe.pairing((last - Math.min(...times)) / 1000);
         observe.stream((performance.now() - last) / 1000);
@@ -28,14 +28,14 @@ export function createCounts() {
   }
 
   /**
-   * The wait of one who never had a partner is over.
+   * Counts a client whose wait ended without a partner.
    * @param {'left' | 'expired' | 'closed'} end
    */
   function unpairedBy(end) {
     unpaired[end]++;
   }
 
-  /** The connections that are left are about to be cut. */
+  /** From now on, pairs that end count as cut by the server. */
   function cutRest() {
     cutting = true;
   }

@@ -26,7 +26,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
   return { handle, pairing, counts };
 
   function handle(req, res) {
-    // A client that leaves is no error; 'close' is all that matters.
+    // A client that leaves is not an error; 'close' handles it.
     req.on('error', () => {});
     res.on('error', () => {});
     res.setHeader('X-Served-By', 'legacy-node');
@@ -81,7 +81,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
   }
 
   /**
-   * Forgets one who leaves while waiting, and ends a wait that takes too long.
+   * Removes a client that leaves while it waits, and ends a wait that takes too long.
    * @param {(why: string) => void} endAnswer
    */
   function wait(key, who, late, endAnswer) {
@@ -97,7 +97,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
     const timer = setTimeout(who.giveUp, waitTimeoutMs, late, 'expired');
     const left = () => forget('left');
     res.once('close', left);
-    // HTTP/1 only. Who closes one direction while waiting has left, and a receiver at any time.
+    // HTTP/1 only. A client that half-closes while it waits has left; a receiver that half-closes has left at any time.
     const hangUp = () => res.destroy();
     if (!res.stream) req.socket.once('end', hangUp);
     who.startWorking = () => {
@@ -110,7 +110,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
   async function start(key, { sender, receivers }) {
     for (const who of [sender, ...receivers]) who.startWorking();
     sender.res.once('close', () => {
-      // The sender hangs up before its body has ended: its receivers must not see a clean end.
+      // If the sender hangs up before its body has ended, its receivers must not see a clean end.
       if (!sender.req.complete) sender.req.destroy();
     });
     const counted = counts.begin(sender, receivers);

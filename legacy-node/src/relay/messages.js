@@ -1,4 +1,4 @@
-/** What the relay says, in headers and lines. */
+/** The relay's answers: headers and lines. */
 import { constants } from 'node:http2';
 
 const TEXT_HEADERS = { 'Content-Type': 'text/plain', 'Access-Control-Allow-Origin': '*' };
@@ -63,8 +63,8 @@ export function openLines(req, res) {
 }
 
 /**
- * Closes the connection of a sender whose answer ends before its body. Node would read the whole body
- * first, and the sender take that for progress. HTTP/2 closes such a stream by itself.
+ * Closes the connection of a sender whose answer ends before its body. Otherwise Node would read the whole body first,
+ * and the sender would take that for progress. HTTP/2 closes such a stream by itself.
  */
 export function closeIfUnread(req, res) {
   res.once('finish', () => {
@@ -72,7 +72,7 @@ export function closeIfUnread(req, res) {
   });
 }
 
-/** Cuts an answer short, so that no client takes it for a whole one. */
+/** Cuts an answer with an error, so that no client takes it for a complete one. */
 export function cut(res) {
   if (res.stream) res.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else if (res.socket && !res.socket.destroyed) res.socket.resetAndDestroy();

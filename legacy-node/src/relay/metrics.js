@@ -1,7 +1,7 @@
-/** The relay's metrics. Names and labels are relay-service's, so that the two compare. */
+/** The relay's metrics. Names and labels are those of relay-service, so that the two can be compared. */
 import { Counter, Gauge, Histogram } from 'prom-client';
 
-/** Bounds in seconds, for times that people take. */
+/** Histogram bounds in seconds, wide enough for times that people take. */
 const BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1800];
 
 /**
@@ -19,7 +19,7 @@ export function measureRelay(register, { pairing, counts }, isLeaving) {
       labelNames,
       registers,
       collect() {
-        this.reset(); // the relay counts; this only shows
+        this.reset(); // the relay keeps the counts; set them anew at each scrape
         collect(this);
       },
     });
@@ -45,13 +45,13 @@ export function measureRelay(register, { pairing, counts }, isLeaving) {
   metric(Counter, 'relay_received_bytes_total', 'Bytes taken from senders of pairs', (bytes) =>
     bytes.inc(counts.totals().receivedBytes),
   );
-  metric(Gauge, 'relay_waiting_keys', 'Keys on which somebody waits', (keys) =>
+  metric(Gauge, 'relay_waiting_keys', 'Keys that wait for a partner', (keys) =>
     keys.set(pairing.sizes().waiting),
   );
-  metric(Gauge, 'relay_established_pairs', 'Pairs under way', (pairs) =>
+  metric(Gauge, 'relay_established_pairs', 'Pairs that are established', (pairs) =>
     pairs.set(pairing.sizes().established),
   );
-  metric(Gauge, 'relay_leaving', 'Whether it was told to end', (leaving) =>
+  metric(Gauge, 'relay_leaving', '1 once the service has been told to end, else 0', (leaving) =>
     leaving.set(Number(isLeaving())),
   );
   const histogram = (name, help) => new Histogram({ name, help, buckets: BUCKETS, registers });

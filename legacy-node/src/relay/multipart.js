@@ -23,7 +23,7 @@ export async function firstPart(req) {
   let seen = Buffer.from('\r\n');
   for (;;) {
     const start = seen.indexOf(opening);
-    // From the boundary's own line end on: a part may have no headers.
+    // Includes the line end after the boundary, since a part may have no headers.
     const headStart = start + opening.length - 2;
     const end = start < 0 ? -1 : seen.indexOf(HEAD_END, headStart);
     if (end >= 0) {
@@ -47,7 +47,7 @@ function parseHead(head) {
   return headers;
 }
 
-/** The part's bytes; reads and drops what follows it, so that the sender can end. */
+/** The part's bytes. Reads and drops the rest of the body, so that the sender can finish. */
 async function* untilBoundary(rest, chunks, boundary) {
   let seen = rest;
   for (;;) {

@@ -1,12 +1,12 @@
 /**
- * Which requests belong together. It knows no HTTP: senders and receivers are opaque objects, and
- * every refusal is a text.
+ * Decides which requests belong together, without knowing HTTP: senders and receivers are opaque objects. A refusal is
+ * a text or one of the symbols below.
  */
 
-/** The limit of waiting keys is reached; nothing is wrong with the request. */
+/** Refusal: the limit of waiting keys is reached. */
 export const TOO_MANY_KEYS = Symbol('too many waiting keys');
 
-/** No key may begin to wait any more. */
+/** Refusal: no key may begin to wait any more. */
 export const CLOSING = Symbol('closing');
 
 /** @param {number} maxWaitingKeys keys on which somebody may wait at once */
@@ -44,7 +44,7 @@ export function createPairing(maxWaitingKeys) {
     return { sender, pair: pairOf(key) };
   }
 
-  /** Forgets one who left while waiting. Returns whether there was such a one. */
+  /** Removes a client that leaves while it waits. Returns whether it waited. */
   function leave(key, who) {
     const entry = waiting.get(key);
     if (!entry || (entry.sender !== who && !entry.receivers.includes(who))) return false;
@@ -59,7 +59,7 @@ export function createPairing(maxWaitingKeys) {
     established.delete(key);
   }
 
-  /** From now on no free key may begin to wait. */
+  /** Refuses to let any further free key wait. */
   function close() {
     closing = true;
   }

@@ -1,6 +1,6 @@
 /**
- * The relay's own two listeners, besides the app's. Clients speak HTTP/1.1. The proxy speaks HTTP/2 without TLS, because nginx
- * stops sending a request's body over HTTP/1 once the answer has begun.
+ * The relay's two listeners besides the app's: HTTP/1.1 for clients, and HTTP/2 without TLS for the proxy, because
+ * nginx stops sending a request's body over HTTP/1 once the answer has begun.
  */
 import { createServer as createHttp1 } from 'node:http';
 import { createServer as createHttp2 } from 'node:http2';
@@ -14,8 +14,8 @@ const MAX_HEADER_BYTES = 16 * 1024;
  * Starts the listeners that have an address.
  * @param {object} config of `loadConfig`
  * @param {object} relay of `createRelay`
- * @returns {Promise<{addresses: object, stop: () => Promise<boolean>}>} the bound addresses by
- *   the log's names; `stop` drains, sends those away who wait on any listener, and tells whether all streams ended in time
+ * @returns {Promise<{addresses: object, stop: () => Promise<boolean>}>} the bound addresses by the log's names; `stop`
+ * drains, sends away clients that wait on any listener, and tells whether all streams ended in time
  * @throws {StartupError}
  */
 export async function startRelay(config, relay) {
@@ -50,7 +50,7 @@ function createClientServer(handle, { headersTimeoutMs, keepAliveTimeoutMs }) {
     },
     handle,
   );
-  // Who half-closes after the whole request still gets the answer; `handle` decides who has left.
+  // A client that half-closes after its whole request still gets the answer; `handle` decides who has left.
   server.httpAllowHalfOpen = true;
   return server;
 }
@@ -64,12 +64,12 @@ function createProxyServer(handle) {
 /** Refuses new keys, lets partners in for a while, lets pairs end, and cuts those left after the timeout. */
 async function stop(servers, sockets, { pairing, counts }, config) {
   pairing.close();
-  // Who came last, just before, also gets the shutdown delay for a partner.
+  // A client that has just come also gets the shutdown delay to meet its partner.
   const end = performance.now() + config.shutdownDelayMs;
   while (pairing.sizes().waiting > 0 && performance.now() < end) await sleep(SWEEP_MS);
   for (const who of pairing.waiters()) who.giveUp('The relay is shutting down.');
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
-  // close() waits for idle connections of the proxy, too.
+  // The sweep is needed because close() also waits for the proxy's idle connections.
   const sweep = setInterval(() => closeIdle(servers, sockets, pairing), SWEEP_MS);
   let timer;
   const bound = new Promise((resolve) => {

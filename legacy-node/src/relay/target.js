@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
-/** Longest key. */
+/** Longest key, in bytes. */
 export const MAX_KEY_BYTES = 1024;
 const MAX_RECEIVERS = 250;
 const PREFIX = '/p/';
@@ -19,7 +19,7 @@ export function readTarget(url) {
   return { key: isKey ? key : undefined, n: readCount(query) };
 }
 
-/** RFC 3986, section 5.2.4. `%2e` is a dot, and leading slashes are one. */
+/** RFC 3986, section 5.2.4. `%2e` counts as a dot, and several leading slashes as one. */
 function removeDotSegments(path) {
   const kept = [];
   const segments = path.replace(/^\/+/, '').split('/');
@@ -36,7 +36,7 @@ function removeDotSegments(path) {
   return `/${kept.join('/')}`;
 }
 
-/** The first `n` counts; 0 is a number, but one that the relay refuses with a message of its own. */
+/** The value of the first `n`. May return 0, which the relay refuses with a separate message. */
 function readCount(query) {
   const pair = query.split('&').find((part) => part === 'n' || part.startsWith('n='));
   if (pair === undefined) return 1;

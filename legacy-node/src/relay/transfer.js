@@ -6,7 +6,7 @@ import { firstPart, isMultipart } from './multipart.js';
  * Runs until the body has ended, the sender has left, or the last receiver has.
  * @param {{req, res, lines}} sender
  * @param {{req, res}[]} receivers
- * @param {(bytes: number) => void} received told of each piece that the sender has sent
+ * @param {(bytes: number) => void} received gets the length of each piece that the sender has sent
  * @returns {Promise<'whole' | 'sender_left' | 'receivers_left'>} how it ended
  */
 export async function transfer(sender, receivers, received) {
@@ -24,10 +24,10 @@ export async function transfer(sender, receivers, received) {
       if (!open.delete(res)) return;
       if (isWhole(res, progress)) progress.whole++;
       else lines.info('A receiver aborted.');
-      // Ends what waits below, wherever it does.
+      // Ends the race below, even if `copy` waits.
       if (open.size === 0 && progress.whole === 0) receiversGone();
     });
-    // The 'close' that follows tells all that matters.
+    // The 'close' event that follows handles the error.
     res.on('error', () => {});
   }
   try {
@@ -42,7 +42,7 @@ export async function transfer(sender, receivers, received) {
     lines.end('[INFO] All receiver(s) was/were received successfully.\n');
     return 'whole';
   } catch {
-    // The sender left midway, or its body is broken: nobody may take the rest for a whole.
+    // The sender left midway, or its body is broken: no receiver may take its part for the whole.
     for (const res of open) {
       open.delete(res);
       cut(res);
@@ -58,7 +58,7 @@ export async function transfer(sender, receivers, received) {
  */
 function isWhole(res, { sent, length }) {
   if (length !== undefined && sent >= length && res.writableLength === 0) return true;
-  // HTTP/2 answers "finish" even if they are reset.
+  // HTTP/2 answers emit 'finish' even if they are reset.
   return res.writableEnded && (res.stream ? res.stream.rstCode === 0 : res.writableFinished);
 }
 
@@ -82,12 +82,12 @@ function receiverHeaders(req, { headers, length }) {
     }),
     'Access-Control-Allow-Origin': '*',
     'X-Robots-Tag': 'none',
-    // What a stranger sends may be a page with scripts, at the app's address.
+    // A stranger may send a page with scripts, and the browser would run them on this app's origin.
     'Content-Security-Policy': 'sandbox',
   };
 }
 
-/** No browser may show a stranger's page as one of this site. */
+/** Turns `text/html` into `text/plain`: no browser may show a stranger's page as one of this site. */
 function harmless(type) {
   return type.replace(/^\s*text\/html(?=\s*(?:;|$))/i, 'text/plain');
 }

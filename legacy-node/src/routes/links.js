@@ -68,7 +68,7 @@ export function mountLinks(app, { store, publicUrl }) {
     .all(methodNotAllowed('GET', 'HEAD'));
 }
 
-/** Only JSON, so that a form on another site can't post here. */
+/** Accepts only JSON, so that a form on another site can't post here. */
 function requireJson(req, _res, next) {
   if (req.is('application/json')) return next();
   throw new ApiError(415, 'not_json', 'Content-Type must be application/json');

@@ -6,7 +6,7 @@ import { methodNotAllowed } from '../http/errors.js';
 
 const PUBLIC_FOLDER = fileURLToPath(new URL('../../public', import.meta.url));
 
-/** The page loads from this server alone, has nothing inline, and no site may frame it. */
+/** The page loads only from this server and runs nothing inline, and no site may frame it. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -21,7 +21,7 @@ const FILES_SCRIPT = '  <script src="/assets/files.js" type="module"></script>\n
 /**
  * The page at `/` and its assets.
  * @param {object} parts
- * @param {boolean} parts.files whether the page has a place for files, which need the relay
+ * @param {boolean} parts.files whether the page can send files, which needs the relay
  */
 export function mountPage(app, { files }) {
   const html = readPage('index.html')

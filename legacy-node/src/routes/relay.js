@@ -2,8 +2,8 @@ import { liftRequestTimeout } from '../http/public-server.js';
 import { readTarget } from '../relay/target.js';
 
 /**
- * The relay, `/p/KEY`, on the app's own listener. It takes the raw target, because keys keep their
- * percent-encoding; Express would decode it.
+ * The relay, `/p/KEY`, on the app's own listener. It reads the raw target, because keys keep their percent-encoding,
+ * which Express would decode.
  * @param {object} relay of `createRelay`
  */
 export function mountRelay(app, { handle }) {

@@ -1,4 +1,4 @@
-/** Reads QR codes with zxing-cpp as WebAssembly: a foreign decoder, so that it shares no mistake. */
+/** Reads QR codes with zxing-cpp as WebAssembly: an independent decoder shares no mistakes with the encoders. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';

@@ -13,7 +13,8 @@ use loadtest::servers::chaos::{
 use loadtest::servers::write_json;
 use service_kit::arguments::exit_code;
 
-/// Starts a stack, plays faults on it under load, and prints what clients saw. Then storms, each on a stack of its own.
+/// Starts a stack, plays faults on it under load, and prints what clients saw. Then plays storms, each on its own
+/// stack.
 #[derive(Parser)]
 #[command(name = "chaos", after_help = "Exit codes: 0 if clients saw nothing wrong, else 1.")]
 struct Arguments {
@@ -29,11 +30,11 @@ struct Arguments {
     /// Only the faults under a steady load, without storms
     #[arg(long)]
     faults_only: bool,
-    /// What limits of latency in storms are multiplied by, for a machine that does other work at the same time
+    /// Factor for the latency limits in storms, for a machine that does other work at the same time
     #[arg(long, default_value_t = 1.0)]
     slack: f64,
-    /// Instead of all that: as many requests as the stack answers, with all faults in turn, until there
-    /// were so many
+    /// Instead of the rest: sends as fast as the stack answers, with all faults in turn, until this many requests were
+    /// made
     #[arg(long, value_name = "REQUESTS", conflicts_with_all = ["only", "faults_only"])]
     soak: Option<u64>,
     /// File of the figures [default: target/chaos/chaos.json, with --soak target/chaos/soak.json]
@@ -47,8 +48,8 @@ fn main() -> ExitCode {
     exit_code("chaos", run(&arguments), 1)
 }
 
-/// Starts this program anew with mounts of its own, if it may have them: the disk that a fault fills is
-/// gone with the process then, however that ends.
+/// Restarts this program with its own mounts, if allowed: then the disk that a fault fills disappears with the process,
+/// however it ends.
 fn with_own_mounts() {
     let unshare = || {
         let mut command = Command::new("unshare");

@@ -34,7 +34,7 @@ struct Arguments {
     /// One short round
     #[arg(long)]
     quick: bool,
-    /// Rounds over all rows [default: 3; with --quick, and of instructions, which repeat, 1]
+    /// Rounds over all rows [default: 3; 1 with --quick, and for instructions, which do not vary]
     #[arg(long)]
     rounds: Option<usize>,
     /// Concurrent connections
@@ -43,7 +43,7 @@ struct Arguments {
     /// Cores of the servers
     #[arg(long, default_value = "0")]
     server_cores: Cores,
-    /// Cores of the clients; if they are the servers' too, compare rows by their CPU time
+    /// Cores of the clients; if the servers use them too, compare rows by their CPU time
     #[arg(long, default_value = "1")]
     load_cores: Cores,
     /// Folder of the reports
@@ -73,7 +73,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if ![Group::Relay, Group::Nginx].contains(&group) {
         wrk::check_installed()?;
     }
-    // For 1,000 connections, here and in the servers, which inherit it.
+    // Enough for 1,000 connections, here and in the servers, which inherit the limit.
     allow_all_files()?;
     arguments.load_cores.keep_to()?;
     let Arguments { quick, rounds, connections, .. } = *arguments;

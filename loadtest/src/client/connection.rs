@@ -35,13 +35,13 @@ pub(super) enum Event {
     Failed(String),
 }
 
-/// A connection that is open, or will be for its next request.
+/// A connection; if it is closed, its next request opens it.
 #[derive(Default)]
 pub(super) struct Connection {
     stream: Option<TcpStream>,
-    /// What is written once the connection is open.
+    /// Bytes to write once the connection is open.
     unwritten: Vec<u8>,
-    /// It has had an answer.
+    /// Whether the connection has had an answer.
     is_kept: bool,
     pub(super) request: Option<Request>,
     received: Vec<u8>,
@@ -61,7 +61,7 @@ impl Connection {
         self.request = Some(request);
         self.received.clear();
         if let Some(stream) = &mut self.stream {
-            // If the server has closed it, the next event says so.
+            // If the server has closed the connection, the next event reports it.
             let _ = stream.write(head.as_bytes());
             return Ok(());
         }
@@ -77,7 +77,8 @@ impl Connection {
         self.stream.insert(socket.into()).set_nodelay(true)
     }
 
-    /// Whether its request has to be sent again: the connection was kept, and no byte of an answer has come.
+    /// Whether the request may be sent again: the connection was kept, no byte of an answer has come, and it was sent
+    /// only once.
     pub(super) fn may_ask_again(&self) -> bool {
         let again = self.request.as_ref().is_some_and(|request| !request.asked_again);
         again && self.is_kept && self.received.is_empty()
@@ -92,7 +93,7 @@ impl Connection {
         let Some(stream) = &mut self.stream else { return Event::Nothing };
         if !self.unwritten.is_empty() {
             let data = EventData::new_u64(at as u64);
-            // What went wrong while connecting, such as a refusal, shows here.
+            // Errors of connecting, such as a refusal, show here.
             let written = stream.write_all(&self.unwritten);
             self.unwritten.clear();
             let waits =
@@ -125,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// The whole answer that has come.
+    /// The complete answer. Fails if it is incomplete or invalid.
     pub(super) fn response(&self) -> Result<Response<'_>, String> {
         Response::read(&self.received, true)?.ok_or_else(|| "no whole answer".to_owned())
     }

@@ -24,27 +24,26 @@ pub(crate) use running::{Running, Sample, quantile, start};
 
 /// Requests to one server.
 pub struct Flow {
-    /// Where they go.
+    /// The server's address.
     pub server: SocketAddr,
     /// Requests per second. If it is infinite, each is sent as soon as a connection is free.
     pub rate: f64,
-    /// After so long no request is sent any more.
+    /// No request is sent after this time.
     pub lasts: Duration,
-    /// After so many no request is sent any more.
+    /// At most this many requests are sent.
     pub most: u64,
-    /// Over so many connections at most, which are kept open. A request that finds none free waits, and its latency
-    /// counts.
+    /// Most connections, which are kept open. If none is free, a request waits, which counts as latency.
     pub connections: usize,
-    /// When a client gives up, from the time at which its request was sent.
+    /// How long after sending its request a client gives up.
     pub patience: Duration,
-    /// The samples of one of so many requests have the body.
+    /// Only one in this many samples keeps the body.
     pub keeps_every: u64,
     /// The path and query of the request with this number.
     pub target: Box<dyn Fn(u64) -> String + Send>,
 }
 
 impl Flow {
-    /// A flow without an end, over as many connections as it needs, so that one that hangs delays no other.
+    /// A flow without an end, over as many connections as it needs, so that a request that hangs delays no other.
     pub fn new(
         server: SocketAddr,
         rate: f64,
@@ -63,9 +62,9 @@ impl Flow {
     }
 }
 
-/// How often the clients look for what takes too long, and hand over what is over.
+/// How often the clients look for requests that take too long, and hand over finished ones.
 const TICK: Duration = Duration::from_millis(20);
-/// The kernel may wake a thread so much too late, so it does not sleep for less.
+/// The kernel may wake a thread this much too late, so sleeps end this much early, and shorter ones are skipped.
 const SLACK: Duration = Duration::from_micros(80);
 
 struct Clients {
@@ -87,8 +86,8 @@ impl Clients {
         Ok(Clients { flow, began: Instant::now(), next: 0, epoll, connections, free, done })
     }
 
-    /// Sends until `is_over`, or the flow's end, and waits for the last answers. `hand_over` gets the samples, and the
-    /// time before which every request that was due is among those it has got.
+    /// Sends until `is_over` or the flow's end, and waits for the last answers. `hand_over` gets samples and a time;
+    /// every request that was due before that time has been handed over.
     fn run(
         mut self,
         is_over: impl Fn() -> bool,
@@ -124,7 +123,7 @@ impl Clients {
         self.began + Duration::from_secs_f64(number as f64 / self.flow.rate)
     }
 
-    /// Sends what is due; whether there is a connection for the next request.
+    /// Sends the requests that are due. Returns whether there is a connection for the next one.
     fn send_due(&mut self, now: Instant) -> bool {
         while self.next < self.flow.most {
             if self.due(self.next) > now {
@@ -187,7 +186,7 @@ impl Clients {
         }
     }
 
-    /// Keeps what came of the request on a connection, if there is one, and frees the connection.
+    /// Records the outcome of a connection's request, if it has one, and frees the connection.
     fn end(&mut self, at: usize, error: Option<String>) {
         let connection = &mut self.connections[at];
         let Some(request) = connection.request.take() else { return };
@@ -211,7 +210,7 @@ impl Clients {
         }
     }
 
-    /// Every request that was due before this time is over.
+    /// Returns a time before which every due request has ended.
     fn settled(&self, now: Instant) -> Instant {
         let requests = self.connections.iter().filter_map(|it| it.request.as_ref());
         requests.map(|request| request.due).fold(self.due(self.next).min(now), Instant::min)

@@ -4,7 +4,7 @@
 #[derive(Debug)]
 pub(crate) struct Response<'a> {
     pub(crate) status: u16,
-    /// The body; of a chunked one, with its framing.
+    /// The body; with its framing if it is chunked.
     pub(crate) body: &'a [u8],
     /// Whether the connection may have another request.
     pub(super) keeps_alive: bool,
@@ -12,10 +12,10 @@ pub(crate) struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// The response in these bytes, if it is whole; `ended` says that no more will come.
+    /// Reads the response in these bytes; `None` if it is incomplete. `ended` means that no more bytes will come.
     ///
     /// # Errors
-    /// If the bytes are none.
+    /// If the bytes are not a response.
     pub(crate) fn read(bytes: &'a [u8], ended: bool) -> Result<Option<Self>, String> {
         let Some(head_ends) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Ok(None);

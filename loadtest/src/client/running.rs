@@ -1,4 +1,4 @@
-//! Flows that are being sent, and what came of them.
+//! Flows that are being sent, and their outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, ensure};
 use super::connection::Request;
 use super::{Clients, Flow, Response, TICK};
 
-/// A request that is over.
+/// A request that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) number: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Sample {
     pub(crate) status: u16,
     pub(crate) served_by: String,
     pub(crate) retry_after: String,
-    /// If the flow keeps that of this request.
+    /// Empty unless the flow keeps this request's body.
     pub(crate) body: Vec<u8>,
     /// Why there is no answer.
     pub(crate) error: String,
@@ -55,14 +55,14 @@ impl Sample {
 /// Samples, and the time before which every request that was due is among them.
 type Done = Mutex<(Vec<Sample>, Instant)>;
 
-/// A flow that is being sent. It ends with this value.
+/// A flow that is being sent. Dropping it ends the flow.
 pub(crate) struct Running {
     over: Arc<AtomicBool>,
     done: Arc<Done>,
     thread: Option<JoinHandle<anyhow::Result<()>>>,
 }
 
-/// Sends a flow beside the caller.
+/// Sends a flow in a thread.
 ///
 /// # Errors
 /// If no thread can be started.
@@ -82,7 +82,8 @@ pub(crate) fn start(flow: Flow) -> anyhow::Result<Running> {
 }
 
 impl Running {
-    /// Waits for the flow's last answer; the requests that were not taken, in the order in which they ended.
+    /// Waits for the flow's last answer. Returns the requests that were not taken yet, in the order in which they
+    /// ended.
     ///
     /// # Errors
     /// If the clients could not run.
@@ -92,12 +93,12 @@ impl Running {
         Ok(self.take())
     }
 
-    /// Takes the requests that are over.
+    /// Takes the requests that have ended.
     pub(crate) fn take(&self) -> Vec<Sample> {
         std::mem::take(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Waits until every request that was due before `end` is over, and takes those.
+    /// Waits until every request that was due before `end` has ended, and takes those.
     ///
     /// # Errors
     /// If the clients have ended before.
@@ -109,7 +110,7 @@ impl Running {
             }
             drop(done);
             ensure!(!self.is_over(), "the clients have ended");
-            // Ends, since the clients wait for no answer without a bound.
+            // This ends, because the clients give up on every answer after a while.
             std::thread::sleep(TICK);
         }
     }
@@ -143,12 +144,12 @@ pub struct Load {
     pub served_by: BTreeMap<String, u64>,
 }
 
-/// Sends a flow to its end and sums up what came of it.
+/// Sends a flow to its end and sums up the outcome.
 ///
 /// # Errors
 /// If the clients could not run.
 pub fn measure(flow: Flow) -> anyhow::Result<Load> {
-    /// Samples are summed up so seldom that it disturbs no short measurement, and memory has a bound.
+    /// Time between two sums: often enough to bound memory, too seldom to disturb a short measurement.
     const PERIOD: Duration = Duration::from_secs(30);
     let lasts = flow.lasts;
     let running = start(flow)?;

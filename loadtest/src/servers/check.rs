@@ -53,7 +53,7 @@ pub fn check(server: &Server, row: &Row, texts: &[String]) -> anyhow::Result<f64
     Ok(bytes as f64 / texts.len() as f64)
 }
 
-/// Checks the answer that all such rows give, so that none is faster because it says less.
+/// Checks that a row's answer is the same as the others', so that none is faster because it sends less.
 fn is_same(answer: &http::Answer, answers: Answers) -> anyhow::Result<()> {
     const SAME: [(&str, &str); 2] = [("content-type", "image/png"), ("content-length", "420")];
     for (name, value) in SAME {

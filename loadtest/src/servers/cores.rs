@@ -20,8 +20,8 @@ impl Cores {
         self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
 
-    /// Keeps this thread and all that it starts to these cores, but for servers, which get their own: who samples a
-    /// server's memory should take no time from it.
+    /// Pins this thread, and all that it starts, to these cores. Servers get their own cores, so that sampling a
+    /// server's memory takes no time from it.
     ///
     /// # Errors
     /// If the kernel does not allow these cores.
@@ -31,7 +31,7 @@ impl Cores {
         sched_setaffinity(None, &set).with_context(|| format!("cores {}", self.list()))
     }
 
-    /// Keeps to these cores what `starts` starts.
+    /// Pins everything that `starts` starts to these cores.
     ///
     /// # Errors
     /// Those of `starts`, and a core that the kernel does not allow.

@@ -15,7 +15,7 @@ use crate::servers::server::Server;
 use crate::servers::{nginx, relay, wrk};
 use crate::texts;
 
-/// What all rounds gave.
+/// The figures of all rounds.
 #[derive(Debug, Default)]
 pub struct Climbed {
     /// The rows with their rounds.
@@ -82,7 +82,8 @@ fn add_ratios(climbed: &mut Climbed, group: Group) {
     }
 }
 
-/// Starts a row's server and checks what it answers; an error within the result says that it does not start.
+/// Starts a row's server and checks its answers. The inner error means that it does not start, the outer one that an
+/// answer is wrong.
 fn try_out(row: &Row, plan: &Plan) -> anyhow::Result<anyhow::Result<()>> {
     if plan.group == Group::Nginx {
         return Ok(Ok(()));

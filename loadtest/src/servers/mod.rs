@@ -1,4 +1,4 @@
-//! What starts servers: the ladder ([`ladder`], [`rows`], [`report`]) and faults ([`chaos`]).
+//! Modules that start servers: the ladder ([`ladder`], [`rows`], [`report`]) and faults ([`chaos`]).
 
 use std::fs;
 use std::path::Path;

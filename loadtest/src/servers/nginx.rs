@@ -1,8 +1,8 @@
-//! Instructions a request: what nginx takes with its real configuration and with parts of it taken away, and what the
-//! service behind it takes.
+//! Instructions per request: of nginx with its real configuration and without parts of it, and of the service behind
+//! it.
 //!
-//! Callgrind counts those of one process, without the kernel's. They repeat on a busy machine, so a later change of the
-//! configuration, such as of its access log, is judged by them.
+//! Callgrind counts the instructions of one process, without the kernel's. The counts are the same on a busy machine,
+//! so they show the cost of a change of the configuration, such as of its access log.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ fn callgrind(program: &Path) -> Command {
     valgrind
 }
 
-/// Instructions of a run of a program of the build.
+/// Counts the instructions of a run of one of our programs.
 fn count_program(program: &str, asked: (&'static str, u64), cores: &Cores) -> anyhow::Result<u64> {
     let addr = service_kit::free_address()?;
     let mut command = callgrind(&built(program)?);
@@ -68,7 +68,7 @@ fn count_program(program: &str, asked: (&'static str, u64), cores: &Cores) -> an
     count(&command, folder.path(), addr, asked, cores)
 }
 
-/// Instructions of a run of a second nginx, in one process, before what stands behind the stack's own.
+/// Counts the instructions of a run of a second nginx, in one process, in front of the same servers as the stack's own.
 fn count_nginx(stack: &Stack, what: Counted, requests: u64, cores: &Cores) -> anyhow::Result<u64> {
     let folder = tempfile::tempdir()?;
     let addr = service_kit::free_address()?;
@@ -80,7 +80,7 @@ fn count_nginx(stack: &Stack, what: Counted, requests: u64, cores: &Cores) -> an
         }
     }
     let mut command = callgrind(Path::new("nginx"));
-    // Started by root, a worker would be another user, who cannot look into the folder.
+    // If root starts nginx, its worker would run as another user, who cannot read the folder.
     let user = if rustix::process::geteuid().is_root() { "user root; " } else { "" };
     command.args(["-e", "stderr", "-g", &format!("{user}master_process off;"), "-p"]);
     command.arg(folder.path()).arg("-c").arg(folder.path().join("nginx.conf"));
@@ -137,7 +137,7 @@ fn barest_conf(proxy: SocketAddr, new: SocketAddr) -> String {
     )
 }
 
-/// Instructions of a process that answers so many requests, each for another link of 53 bytes.
+/// Counts the instructions of a process that answers this many requests, each for a different link of 53 bytes.
 fn count(
     command: &Command,
     folder: &Path,

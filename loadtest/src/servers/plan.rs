@@ -1,4 +1,4 @@
-//! How the rows of the ladder are measured, and what each gives.
+//! How the rows of the ladder are measured, and their figures.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ pub struct Plan {
     /// Over all rows.
     pub(crate) rounds: usize,
     pub(crate) warm_up_seconds: u64,
-    /// As fast as the server answers; of a relay, each transfer.
+    /// Seconds of load as fast as the server answers; for a relay, of each transfer.
     pub(crate) closed_seconds: u64,
-    /// At each of the two fixed rates.
+    /// Seconds at each of the two fixed rates.
     pub(crate) open_seconds: u64,
     /// Requests whose instructions are counted.
     pub(crate) counted: u64,
@@ -25,8 +25,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan with so many concurrent connections, servers on the first cores and clients on the second. Without
-    /// `rounds` it has three, and one if it is quick or of instructions, which repeat.
+    /// A plan with this many concurrent connections, servers on the first cores and clients on the second. Without
+    /// `rounds`, it has three, or one if it is quick or counts instructions, which do not vary.
     pub fn new(
         group: Group,
         is_quick: bool,
@@ -38,7 +38,7 @@ impl Plan {
         Plan {
             group,
             rounds: rounds.unwrap_or(if is_quick || group == Group::Nginx { 1 } else { 3 }).max(1),
-            // Java compiles what runs often, on the same core.
+            // Java compiles hot code on the same core, which takes a while.
             warm_up_seconds: if group == Group::Languages { 10 } else { seconds(2, 1) },
             closed_seconds: if group == Group::Relay { seconds(2, 1) } else { seconds(6, 2) },
             open_seconds: seconds(8, 2),
@@ -50,5 +50,5 @@ impl Plan {
     }
 }
 
-/// What a row gave in a round, by the name of the figure.
+/// A row's figures in a round, by name.
 pub type Figures = BTreeMap<&'static str, f64>;

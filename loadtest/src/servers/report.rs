@@ -18,7 +18,7 @@ use crate::texts;
 /// the requested rate has missed it.
 const BUSY: f64 = 0.95;
 const REACHED: f64 = 0.9;
-/// Quartiles that are further apart, as a share of the median, are said in the tables.
+/// Quartiles that are further apart, as a share of the median, are marked in the tables.
 const WIDE: f64 = 0.1;
 const NOTES: [(char, &str); 3] = [
     ('†', "the server used less than 95 % of its cores: something else was the limit"),
@@ -83,7 +83,7 @@ const NGINX: [Column; 2] = [
 ];
 
 impl Group {
-    /// The columns of its table. The first one has what rows are compared by.
+    /// The columns of the group's table. Rows are compared by the first one.
     pub fn columns(self) -> &'static [Column] {
         match self {
             Group::Qrcode => &QRCODE,
@@ -95,8 +95,8 @@ impl Group {
     }
 }
 
-/// A row: its figures by their names, as quartiles over the rounds. What a row has not is missing; units are in the
-/// names, or seconds.
+/// A row: its figures by name, as quartiles over the rounds. Figures that a row does not have are missing. Units are in
+/// the names; otherwise they are seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowReport {
     pub(crate) name: String,
@@ -179,7 +179,7 @@ impl Report {
     pub fn into_page(&self, page: &str) -> anyhow::Result<String> {
         const BEGIN: &str = "<!-- ladder: written by `make ladder ARGS=page` -->";
         const END: &str = "<!-- /ladder -->";
-        ensure!(self.rows.len() == self.group.rows().len(), "the last run had not every row");
+        ensure!(self.rows.len() == self.group.rows().len(), "the last run lacks rows of the group");
         let (before, rest) = page.split_once(BEGIN).context("no mark for the ladder")?;
         let (_, after) = rest.split_once(END).context("the ladder's mark has no end")?;
         let table = self.table(&PAGE, |row| !AS_PEERS.contains(&row.name.as_str()));
@@ -266,7 +266,7 @@ fn machine() -> String {
         info.lines().filter_map(|line| line.strip_prefix("model name")).collect();
     let model =
         models.first().map_or("unknown processor", |model| model.trim_matches([' ', '\t', ':']));
-    // A distribution's or provider's suffix of the kernel says nothing about the figures.
+    // The kernel's suffix by a distribution or provider does not matter for the figures.
     let kernel = said("uname", &["-sr"]);
     let kernel = kernel.split('-').next().unwrap_or_default();
     format!("{} x {model}, {kernel}", models.len().max(1))

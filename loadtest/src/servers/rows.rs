@@ -43,9 +43,9 @@ pub(crate) enum Way {
     /// A build of qr-service with `QR_ENGINE`.
     Service(&'static str, &'static str),
     QuickChart,
-    /// Of `examples/rungs`, by its language and name.
+    /// A rung of `examples/rungs`, by its language and name.
     Rung(&'static str),
-    /// A whole stack, which logs this share of the requests without failure.
+    /// A whole stack that logs this share of successful requests.
     Stack(Share),
     /// A program of `floors/rust` or `floors/go` with arguments after the address and the number of cores.
     Built(&'static str, &'static [&'static str]),
@@ -58,17 +58,17 @@ pub(crate) enum Way {
     PipingServer,
     /// relay-service.
     Relay,
-    /// Instructions a request.
+    /// Counts instructions per request.
     Counted(Counted),
 }
 
-/// What a server has to answer.
+/// The answers that a server must give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
     Pictures,
     /// The same 420 bytes as all other such rows.
     Same,
-    /// The same, with other lines in its head, for a reason that its row has.
+    /// The same body with more headers, for the reason given at the row.
     SameBut,
 }
 
@@ -152,10 +152,11 @@ impl Group {
         }
     }
 
-    /// The rows that `only` names, by name or first word, or all; always with those that tell what figures mean.
+    /// The rows that `only` names, by name or first word, or all; always includes the rows that the others are compared
+    /// with.
     ///
     /// # Errors
-    /// A name that no row has, and the names of the rows.
+    /// If no row has a name; the error lists the rows.
     pub fn chosen(self, only: &[String]) -> anyhow::Result<Vec<&'static Row>> {
         let rows = self.rows().iter();
         let named = |row: &Row, it: &str| row.name == it || row.name.split(' ').next() == Some(it);

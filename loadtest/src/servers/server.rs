@@ -17,14 +17,14 @@ use tempfile::TempDir;
 use crate::servers::cores::Cores;
 use crate::servers::rows::{Row, Way};
 
-/// What the servers answer that always answer the same.
+/// The body of the servers that always answer the same.
 pub const BODY: [u8; 420] = [b'Z'; 420];
 /// Valgrind is slow to start on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// A cluster's primary waits for its workers.
 const STOP_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// A process on cores of its own. It ends with this value.
+/// A process on its own cores. Dropping this ends it.
 pub struct Process {
     child: Child,
     errors: PathBuf,
@@ -35,7 +35,7 @@ impl Process {
     /// is in `folder`.
     ///
     /// # Errors
-    /// What is missing, or the process' last words.
+    /// If something is missing or the process ends; the error has its last output.
     pub fn start(
         command: &Command,
         cores: &Cores,
@@ -64,7 +64,7 @@ impl Process {
         self.child.id().cast_signed()
     }
 
-    /// Ends it; what it has written to its error output.
+    /// Ends the process. Returns what it has written to its error output.
     ///
     /// # Errors
     /// If that cannot be read.
@@ -104,17 +104,17 @@ impl Drop for Process {
     }
 }
 
-/// A row's running server. It ends with this value.
+/// A row's running server. Dropping this ends it.
 pub struct Server {
     /// Its base URL.
     pub url: String,
     /// The address it listens on.
     pub addr: SocketAddr,
-    /// Where bytes arrive that a plain proxy was sent.
+    /// Receives the bytes that a plain proxy forwards.
     pub arrivals: TcpListener,
     process: Option<Process>,
     stack: Option<Stack>,
-    // The last to end.
+    // Removed last.
     _folder: TempDir,
 }
 
@@ -122,7 +122,7 @@ impl Server {
     /// Starts a row's server on `cores` and waits until it listens.
     ///
     /// # Errors
-    /// What is missing, or the server's last words.
+    /// If something is missing or the server ends; the error has its last output.
     pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let arrivals = TcpListener::bind("127.0.0.1:0")?;
@@ -148,8 +148,8 @@ impl Server {
         Ok(Server { url, addr, arrivals, process, stack, _folder: folder })
     }
 
-    /// The roots of its process trees. Of a stack, only the parts that serve requests and log them: not Prometheus
-    /// or the supervisor.
+    /// The roots of its process trees. For a stack, only the parts that serve requests and log them: not Prometheus or
+    /// the supervisor.
     ///
     /// # Errors
     /// If one of them has ended.

@@ -22,7 +22,7 @@ fn texts_are_of_1_to_512_bytes_and_nearly_all_differ() {
     assert!(distinct.len() > texts::COUNT - 20, "{}", distinct.len());
 }
 
-/// Of a tree of its own: the other tests change the memory of this process.
+/// Uses a separate process tree, because the other tests change the memory of this process.
 #[test]
 fn memory_and_time_of_children_are_counted() {
     let mine = [std::process::id().cast_signed()];
@@ -78,7 +78,7 @@ fn a_table_marks_wide_quartiles_servers_that_were_not_the_limit_and_missed_rates
     assert!(text.contains("| node | 100 † § |  |  |  |  | 1.0 s ‡ |"), "{text}");
     assert!(text.contains("§ quartiles") && text.contains("Left out: cli"), "{text}");
     let problem = report.into_page("").expect_err("rows are missing").to_string();
-    assert!(problem.contains("not every row"), "{problem}");
+    assert!(problem.contains("lacks rows"), "{problem}");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn what_is_no_address_is_reported_before_anything_is_bound() {
     let long = format!("unix:/tmp/{}", "a".repeat(120));
     for (addr, reason) in [
         ("unix:qr.sock", "must be unix:/PATH, from the root of the file system"),
-        (&long, "the path has 125 bytes, and that of a Unix socket at most 106"),
+        (&long, "the path has 125 bytes, but a Unix socket's path has at most 106"),
         ("127.0.0.1:0,", "must be IP:PORT or unix:/PATH"),
     ] {
         let output = command(addr).output().unwrap();

@@ -1,4 +1,4 @@
-//! A sender, from its coming to its end.
+//! A sender, from its request to its end.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::request::{Answer, KeyRequest};
 use crate::source::{Broken, Source};
 use crate::transfer::transfer;
 
-/// First pause between two probes. The pauses grow: each probe takes a byte that there is only once, and
-/// after 80 minutes all are sent.
+/// First pause between two probes. The pauses grow because each probe uses up one byte of the next message; the bytes
+/// last for 80 minutes.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PAUSE_GROWTH: f64 = 1.28;
 
-/// A sender that has come. Dropped, it leaves.
+/// A sender that has come. Dropping it means that it leaves.
 pub(crate) struct Sender {
     state: State,
     headers: HeaderMap,
@@ -36,12 +36,12 @@ pub(crate) struct Sender {
 enum State {
     Waits(SenderWait, oneshot::Receiver<Vec<WaitingReceiver>>),
     Paired(UnderWay, Vec<WaitingReceiver>),
-    /// Nobody comes.
+    /// Its wait ended without receivers, and it has been told.
     Told,
 }
 
 impl Sender {
-    /// A sender comes. Also returns its messages. The error is the answer, if it may not.
+    /// Registers a sender. Returns it with the body of its messages, or the answer that refuses it.
     pub(crate) fn come(
         relay: &Arc<Relay>,
         asked: KeyRequest,
@@ -70,14 +70,14 @@ impl Sender {
         Ok((Sender { state, headers, source, messages }, written))
     }
 
-    /// Has hyper tell the client to go on with the body, before the answer begins.
+    /// Makes hyper send `100 Continue` before the answer begins.
     pub(crate) async fn ask_for_body(&mut self) {
-        // What fails now fails again.
+        // The next read reports the same error.
         let _ = poll_immediate(self.source.read_ahead()).await;
         yield_now().await;
     }
 
-    /// Waits for the receivers.
+    /// Waits until the receivers have come, the sender half-closes, or its time is over. Fails if its body breaks.
     pub(crate) async fn wait(self) -> Result<Self, Cut> {
         let Sender { state, headers, mut source, messages } = self;
         let State::Waits(mut waits, started) = state else {
@@ -85,7 +85,7 @@ impl Sender {
         };
         let relay = Arc::clone(&waits.relay);
         let receivers = tokio::select! {
-            // A pair that is complete is served, even if its sender leaves in this moment.
+            // A complete pair is served, even if its sender leaves at this moment.
             biased;
             // An error: the relay is shutting down.
             started = started => {
@@ -111,7 +111,7 @@ impl Sender {
         Ok(Sender { state, headers, source, messages })
     }
 
-    /// Sends. Fails if the sender has left, or its body is broken.
+    /// Sends the body, if there are receivers. Fails if the sender has left, or its body is broken.
     pub(crate) async fn send(self) -> Result<(), Cut> {
         let State::Paired(mut under_way, receivers) = self.state else { return Ok(()) };
         let receivers = receivers.into_iter().map(|waited| waited.answer).collect();
@@ -122,8 +122,8 @@ impl Sender {
     }
 }
 
-/// Resolves once the sender has closed its direction of the connection. That it is gone drops it, if need be
-/// after a probe.
+/// Resolves once the sender has half-closed its connection. If it is gone, hyper drops this future, at the latest after
+/// a probe.
 async fn leaves(source: &mut Source, messages: &Messages) -> Result<(), Broken> {
     source.read_ahead().await?;
     let hides = source.may_hide();
@@ -133,8 +133,8 @@ async fn leaves(source: &mut Source, messages: &Messages) -> Result<(), Broken> 
     }
 }
 
-/// Asks the client's system now and then whether the client is still there: it tells that the client has left
-/// only behind all bytes that have not been read.
+/// Now and then checks whether the client is still there: while its bytes are unread, the end of its connection does
+/// not show.
 async fn probe(messages: &Messages) -> Infallible {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -144,11 +144,11 @@ async fn probe(messages: &Messages) -> Infallible {
     }
 }
 
-/// A sender that waits; it is forgotten when it is dropped.
+/// A sender that waits; dropping this removes it.
 struct SenderWait {
     relay: Arc<Relay>,
     key: String,
-    /// `None` once it does not wait any more.
+    /// `None` once it no longer waits.
     id: Option<Id>,
     at: Instant,
 }
@@ -157,21 +157,21 @@ impl Drop for SenderWait {
     fn drop(&mut self) {
         let SenderWait { relay, key, id, at } = self;
         let waited = id.take().is_none_or(|id| relay.leave(key, id));
-        // Not waiting: a receiver has completed the pair just now, and lost its sender.
+        // It no longer waited: a receiver has just completed the pair, and lost its sender.
         if !waited && relay.pairing().finish(key) {
             relay.metrics.pair().ended(End::SenderLeft, at.elapsed(), Duration::ZERO);
         }
     }
 }
 
-/// A pair that is established. When it is dropped, the key is free, and the pair counts.
+/// An established pair. Dropping it frees the key and counts the pair.
 struct UnderWay {
     relay: Arc<Relay>,
     key: String,
     metrics: Arc<PairMetrics>,
     pairing: Duration,
     last: Instant,
-    /// `None` until the transfer says.
+    /// `None` until the transfer has ended.
     end: Option<End>,
 }
 

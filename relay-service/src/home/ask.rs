@@ -1,5 +1,5 @@
-//! Questions about a key, which is in `X-Key`, to admin listeners: whether a side holds it, `GET /held`, and which side
-//! another home gave, `GET /given`.
+//! Asks admin listeners about the key in `X-Key`: a side whether it holds the key (`GET /held`), and another home which
+//! side it gave (`GET /given`).
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,15 +13,15 @@ use tokio::time::timeout;
 
 use super::homes::{Answer, Side};
 
-/// A side that does not answer in this time serves nobody.
+/// A side that does not answer in this time counts as away.
 const LIMIT: Duration = Duration::from_secs(2);
-/// Questions under way at once: an admin listener takes 64 connections.
+/// Questions under way at once; far fewer than the 256 connections that an admin listener takes.
 const PLACES: usize = 16;
 
-/// A side that hangs must not hold up a stop of the route.
+/// Shorter while the route is stopped: a side that hangs must not hold up the stop.
 const LIMIT_WHILE_STOPPED: Duration = Duration::from_millis(300);
 
-/// Nor may a home that hangs hold up every key.
+/// A home that hangs must not hold up every key.
 const LIMIT_OF_HOMES: Duration = Duration::from_millis(300);
 static PLACES_OF_HOMES: Semaphore = Semaphore::const_new(16);
 
@@ -36,16 +36,16 @@ impl AdminListener {
         AdminListener { admin, places: Semaphore::new(PLACES) }
     }
 
-    /// Asks while the route is stopped: only a key that the side surely holds stays with it.
+    /// Asks while the route is stopped. True only if the side confirms in time that it holds the key.
     pub(super) async fn holds_while_stopped(&self, key: &str) -> bool {
         timeout(LIMIT_WHILE_STOPPED, self.ask(key)).await == Ok(Answer::Held)
     }
 
-    /// Asks the side. The wait for a place counts too: if the side hangs, many keys wait no longer than one, and nginx,
-    /// which after 5 s asks another home, hears this one.
+    /// Asks the side. The time limit includes the wait for a place, so if the side hangs, many keys wait no longer than
+    /// one. nginx then gets this answer before it asks another home after 5 s.
     pub(super) async fn ask(&self, key: &str) -> Answer {
         let answer = timeout(LIMIT, async {
-            // Never closed, so there is always a place in the end.
+            // The semaphore is never closed.
             let _place = self.places.acquire().await;
             answer(self.admin, "/held", key, 4096).await
         });
@@ -57,7 +57,8 @@ impl AdminListener {
     }
 }
 
-/// The side that one of the other homes gave a moment ago. A home that does not answer in time gave none.
+/// Returns the side that another home gave a moment ago. A home that does not answer in time counts as having given
+/// none.
 pub(super) async fn given(homes: &[SocketAddr], key: &str) -> Option<Side> {
     let Ok(_place) = PLACES_OF_HOMES.try_acquire() else { return None };
     let answers = homes.iter().map(|&admin| async move {
@@ -77,8 +78,8 @@ async fn side_given(admin: SocketAddr, key: &str) -> io::Result<Option<Side>> {
     Ok(side)
 }
 
-/// The whole answer, of at most so many bytes, or an error if it is no text. It has a length, so none of it is in
-/// chunks.
+/// Sends GET `path` and returns head and body, of at most `most` bytes. The body must have a length, as chunks are not
+/// decoded. Fails if the connection fails or the answer is not UTF-8.
 pub(super) async fn answer(
     admin: SocketAddr,
     path: &str,

@@ -1,15 +1,15 @@
-//! The decision, without I/O.
+//! Decides which side gets a key, without I/O.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How long an answer holds. It bridges the time until the request has reached its side, which holds the
-/// key from then on.
+/// How long an answer stays valid. It covers the time until the request has reached its side, which holds the key from
+/// then on.
 pub const LEASE: Duration = Duration::from_secs(10);
-/// How long an answer may hold however often it is asked for. Else clients that try again would stay with a side
-/// that has gone away.
+/// Longest validity of an answer, however often clients ask. Without it, clients that retry would stay with a side that
+/// is away.
 const LONGEST_LEASE: Duration = Duration::from_secs(30);
 /// Buckets of the hash: a share has two decimals.
 const BUCKETS: u64 = 10_000;
@@ -40,7 +40,7 @@ pub enum Answer {
     Held,
     /// Nobody has it there.
     Free,
-    /// The side cannot be reached, or takes no new keys any more.
+    /// The side cannot be reached, or takes no new keys.
     Away,
 }
 
@@ -56,7 +56,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// The side that holds the key, else the one that another home gave, else the only one that can take it.
+    /// The side that holds the key, or else the one that another home gave, or else the only one that can take it.
     fn side(self) -> Option<Side> {
         match (self.old, self.new) {
             (_, Answer::Held) => Some(Side::New),
@@ -69,13 +69,13 @@ impl Answers {
     }
 }
 
-/// The new side's part of the keys.
+/// The new side's share of the keys, in hundredths of a percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyShare(u64);
 
 impl KeyShare {
-    /// Reads a percentage such as `25` or `0.5`. The error is one line, if it is not a number from 0 to 100 with at
-    /// most two decimals.
+    /// Parses a percentage such as `25` or `0.5`. Fails with a one-line message unless it is a number from 0 to 100
+    /// with at most two decimals.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a share from 0 to 100 with at most two decimals");
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
@@ -88,13 +88,13 @@ impl KeyShare {
         if share > BUCKETS { Err(wrong()) } else { Ok(KeyShare(share)) }
     }
 
-    /// The side of a key that nobody holds. A key that is new at a share is new at every larger one.
+    /// The side of a key that nobody holds. A key that goes to the new side at one share also does at every larger one.
     pub fn side(self, key: &str) -> Side {
         if xxh3_64(key.as_bytes()) % BUCKETS < self.0 { Side::New } else { Side::Old }
     }
 }
 
-/// The answers of the last moments.
+/// The answers that are still valid.
 #[derive(Debug, Default)]
 pub struct Homes {
     leases: HashMap<String, Lease>,
@@ -108,7 +108,7 @@ struct Lease {
 }
 
 impl Homes {
-    /// The side that was given for the key a moment ago; the moment begins anew, for `LONGEST_LEASE` in all.
+    /// The side of the key's lease, if it has one. Renews the lease, for `LONGEST_LEASE` in all.
     pub fn leased(&mut self, key: &str, now: Instant) -> Option<Side> {
         let lease = self.leases.get_mut(key)?;
         if lease.until <= now || lease.given + LONGEST_LEASE <= now {
@@ -118,15 +118,15 @@ impl Homes {
         Some(lease.side)
     }
 
-    /// The side that was given for the key a moment ago, for another home, or while the route is stopped. The moment
-    /// does not begin anew, so a stop is complete after [`LEASE`].
+    /// The side of the key's lease, if it has one, for another home or while the route is stopped. Does not renew the
+    /// lease, so a stop is complete after [`LEASE`].
     pub fn given(&self, key: &str, now: Instant) -> Option<Side> {
         let lease = self.leases.get(key)?;
         (lease.until > now).then_some(lease.side)
     }
 
-    /// Gives the key to the side that holds it, else to the one that the client chooses, else to the one of
-    /// its hash, or the other if that one is away. If another request has got an answer meanwhile, that one holds.
+    /// Gives the key to the side that [`Answers`] name, or else to the client's choice, or else to the side of its
+    /// hash. If another request has got an answer meanwhile, that answer stays valid.
     pub fn give(
         &mut self,
         key: &str,
@@ -143,7 +143,7 @@ impl Homes {
         side
     }
 
-    /// Forgets what no longer holds. Returns how many are left.
+    /// Removes expired leases. Returns how many are left.
     pub fn forget_old(&mut self, now: Instant) -> usize {
         self.leases.retain(|_, lease| lease.until > now);
         if self.leases.capacity() > 4 * self.leases.len() + 1024 {

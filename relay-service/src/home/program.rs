@@ -1,4 +1,4 @@
-//! The program: configuration, listeners, and the one route.
+//! The program: settings, listeners and routes.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ struct Arguments {
     #[arg(long, env = "HOME_ADDR", default_value = "127.0.0.1:42092", value_name = "IP:PORT")]
     addr: SocketAddr,
 
-    /// Address of health and metrics
+    /// Address of the admin listener: health and metrics
     #[arg(
         long,
         env = "HOME_ADMIN_ADDR",
@@ -46,36 +46,36 @@ struct Arguments {
     )]
     admin_addr: SocketAddr,
 
-    /// File whose first line is the new side's share in percent; it is read again ten times a second
+    /// File whose first line is the new side's share in percent; relay-home reads it ten times a second
     #[arg(long, env = "HOME_SHARE_FILE", value_name = "FILE")]
     share_file: PathBuf,
 
-    /// Admin listener of the old side, which is asked whether it holds a key
+    /// Admin listener of the old side, which tells whether it holds a key
     #[arg(long, env = "HOME_OLD_ADMIN_ADDR", default_value = "127.0.0.1:3001")]
     #[arg(value_name = "HOST:PORT", value_parser = resolved)]
     old_admin_addr: SocketAddr,
 
-    /// Admin listener of the new side, likewise
+    /// Admin listener of the new side, which tells whether it holds a key
     #[arg(long, env = "HOME_NEW_ADMIN_ADDR", default_value = "127.0.0.1:42091")]
     #[arg(value_name = "HOST:PORT", value_parser = resolved)]
     new_admin_addr: SocketAddr,
 
-    /// Admin listeners of the other homes, with commas between them: they are asked which side they gave for a key. This
-    /// home's own, the system's host name and its port, is left out
+    /// Admin listeners of the other homes, separated by commas, which tell the sides that they gave. An entry with this
+    /// machine's host name and admin port is skipped
     #[arg(long, env = "HOME_OTHERS", value_name = "HOST:PORT,...", value_delimiter = ',')]
     #[arg(value_parser = other)]
     others: Vec<Other>,
 
-    /// How long to answer on after a signal, until nobody asks here any more
+    /// How long to go on answering after a signal, until nginx no longer asks here
     #[arg(long, env = "HOME_SHUTDOWN_DELAY", default_value = "0s", value_name = "TIME")]
     #[arg(value_parser = arguments::time)]
     shutdown_delay: Duration,
 }
 
-/// How long the other homes can ask after nginx no longer can, if there is a shutdown delay at all.
+/// How long the other homes can still ask once nginx no longer can; at most the shutdown delay.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Resolves a name once, as nginx does with its servers: the address of a Service of Kubernetes stays.
+/// Resolves a name once, as nginx does for its servers: a Kubernetes Service keeps its address.
 fn resolved(text: &str) -> Result<SocketAddr, String> {
     let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
     found.next().ok_or_else(|| "the name has no address".to_owned())
@@ -92,13 +92,13 @@ fn other(text: &str) -> Result<Other, String> {
     Ok(Other { name: text.to_owned(), addr: resolved(text)? })
 }
 
-/// Those of `all` that are not this home's own. The pods of a StatefulSet have one list for all of them.
+/// Returns the addresses of `all` but this home's own: all pods of a StatefulSet have the same list.
 fn without_own(all: Vec<Other>, admin: SocketAddr) -> Vec<SocketAddr> {
     let own = format!("{}:{}", uname().nodename().to_string_lossy(), admin.port());
     all.into_iter().filter(|other| other.name != own).map(|other| other.addr).collect()
 }
 
-/// What every request needs.
+/// The state that all requests share.
 struct Home {
     homes: Mutex<Homes>,
     in_force: watch::Receiver<InForce>,
@@ -158,14 +158,14 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         .with(Router::new().route("/share", get(shown)))
         // Another home asks which side this one gave.
         .with(Router::new().route("/given", get(tell_given)).with_state(home));
-    // What was given last reaches its side, which holds it from then on, while the others can still ask.
+    // Until the keys given last have reached their sides, the other homes must be able to ask.
     let last = arguments.shutdown_delay.min(LAST_WORDS);
     let last_words = async move { tokio::time::sleep(last).await };
     serve((vec![public], admin_listener), &serving, routes, admin, shutdown, last_words).await;
     Ok(())
 }
 
-/// Answers 200 with `old` or `new`, the side that was given for the key in `X-Key` a moment ago, or 404.
+/// Answers 200 with `old` or `new`, the side given for the key in `X-Key` a moment ago, or 404 if there is none.
 async fn tell_given(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
     let key = headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
     match home.homes().given(key, Instant::now()) {
@@ -174,13 +174,13 @@ async fn tell_given(State(home): State<Arc<Home>>, headers: HeaderMap) -> Respon
     }
 }
 
-/// Answers 204 with the side in `X-Home`. The request's URI is in `X-Key`, the side that the client chooses in
-/// `X-Route-Arm`; with `X-Route-Stopped`, the route is stopped.
+/// Answers 204 with the side in `X-Home`. `X-Key` has the request's URI, `X-Route-Arm` the client's choice of a side;
+/// `X-Route-Stopped` means that the route is stopped.
 async fn tell(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
     home.asked.inc();
     let uri = headers.get("x-key").and_then(|uri| uri.to_str().ok()).unwrap_or_default();
     let path = uri.split(['?', '#']).next().unwrap_or_default();
-    // What is no key is refused by either side.
+    // Either side refuses a path without a key.
     let side = match target::key(path) {
         Some(key) if headers.contains_key("x-route-stopped") => home.side_while_stopped(&key).await,
         // Either side refuses it, so it needs no lease.
@@ -205,14 +205,14 @@ impl Home {
             return side;
         }
         let (old, new) = tokio::join!(self.old.ask(key), self.new.ask(key));
-        // Last: a side that goes away may take its time to say so, and meanwhile another home decides.
+        // Asked last: while a side that goes away is slow to answer, another home may decide.
         let given = given(&self.others, key).await;
         let share = self.in_force.borrow().share;
         self.homes().give(key, Answers { old, new, given }, (choice, share), Instant::now())
     }
 
-    /// Whoever waits on the new side, or is on the way there, still meets the other half; every other key
-    /// goes to the old side, whatever the share, the client or the old side says.
+    /// While the route is stopped, a key that waits on the new side, or is on its way there, still meets its other
+    /// half. Every other key goes to the old side, whatever the share, the client or the old side says.
     async fn side_while_stopped(&self, key: &str) -> Side {
         let leased = self.homes().given(key, Instant::now());
         if let Some(side) = leased {

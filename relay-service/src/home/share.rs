@@ -1,5 +1,5 @@
-//! The share, from a file that may change at any time. Its first line is the share; what follows is the
-//! writer's, who learns from `/share` which version is in force.
+//! Reads the share from a file that may change at any time. The first line is the share. The other lines are for the
+//! writer, which compares them with `/share` to see which version is in force.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use tokio::sync::watch;
 
 use super::homes::KeyShare;
 
-/// The file's text, and the share that it says.
+/// The file's text and its share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InForce {
     pub(super) text: String,
     pub(super) share: KeyShare,
 }
 
-/// Time between two looks at the file.
+/// Time between two reads of the file.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Reads the file. An error names the file, and what is wrong with it.
+/// Reads the file. Fails if it cannot be read or has no valid share; the error names the file.
 pub(super) fn read(file: &Path) -> anyhow::Result<InForce> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let first = text.lines().next().unwrap_or_default().trim();
@@ -30,7 +30,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<InForce> {
     }
 }
 
-/// Reads the file again and again. What cannot be read changes nothing.
+/// Reads the file again and again. A file that cannot be read leaves the share as it is.
 pub(super) async fn follow(file: PathBuf, share: watch::Sender<InForce>) {
     let mut was_wrong = false;
     loop {

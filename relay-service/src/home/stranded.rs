@@ -1,4 +1,4 @@
-//! Looks for keys on which somebody waits on both sides: nobody there will ever meet the other half.
+//! Looks for keys on which clients wait on both sides: these halves never meet.
 //!
 //! Each side lists digests of the keys that wait (`GET /waiting` on its admin listener). The two lists are taken
 //! one after the other, so a key counts only if two looks in a row find it on both sides.
@@ -15,11 +15,11 @@ use super::ask::answer;
 
 /// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Longest time for a side's list, and its longest size: a relay lets 10,000 keys wait, at 17 bytes.
+/// Limits on a side's list, in time and bytes: a relay lets 10,000 keys wait, at 17 bytes each.
 const LIMIT: Duration = Duration::from_secs(2);
 const MAX_BYTES: u64 = 2 << 20;
 
-/// What the looks have found.
+/// Metrics of the looks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
     looks: Counter,
@@ -35,7 +35,7 @@ impl Counters {
     }
 }
 
-/// The keys that were on both sides.
+/// The keys that waited on both sides.
 #[derive(Debug, Default)]
 struct Found {
     once: HashSet<String>,
@@ -43,7 +43,7 @@ struct Found {
 }
 
 impl Found {
-    /// Takes those of a look; returns how many are stranded that were not before.
+    /// Takes the keys that one look found on both sides. Returns how many are newly stranded.
     fn look(&mut self, both: HashSet<String>) -> u64 {
         let stranded: HashSet<String> = both.intersection(&self.once).cloned().collect();
         let more = stranded.difference(&self.counted).count() as u64;
@@ -53,7 +53,7 @@ impl Found {
     }
 }
 
-/// Looks again and again. A look in which a side does not answer finds nothing, and does not count.
+/// Looks again and again. A look does not count if a side does not answer.
 pub(super) async fn watch(old: SocketAddr, new: SocketAddr, counters: Counters) {
     let mut found = Found::default();
     let mut ticks = interval(INTERVAL);

@@ -2,7 +2,7 @@ use std::future::poll_fn;
 
 use super::*;
 
-/// What a client gets of these messages; an empty one is a probe.
+/// The bytes that a client gets for these messages; an empty one is a probe.
 async fn body(messages: &[&'static str]) -> String {
     let (sender, mut written) = Messages::new();
     for message in messages {

@@ -8,7 +8,7 @@ use service_kit::testing::{Service, connect, exchange};
 
 use super::metric;
 
-/// What a sender for one receiver is told that waits first.
+/// The messages for a sender that waits for its only receiver.
 pub(crate) const LINES: &str = "[INFO] Waiting for 1 receiver(s)...\n[INFO] A receiver was connected.\n\
     [INFO] Start sending to 1 receiver(s)!\n[INFO] Sent successfully!\n\
     [INFO] All receiver(s) was/were received successfully.\n";
@@ -44,12 +44,12 @@ pub(crate) fn waiting(service: &Service) -> f64 {
     metric(service, "relay_waiting_keys")
 }
 
-/// A pair of its own gets through.
+/// Checks that another pair gets through.
 pub(crate) fn serves(service: &Service, key: &str) {
     serves_at(service.addr, key);
 }
 
-/// A pair of its own gets through, to whoever listens there.
+/// Checks that another pair gets through at this address.
 pub(crate) fn serves_at(addr: SocketAddr, key: &str) {
     let receiver = receive(addr, key);
     assert!(exchange(addr, &put(key, "hello")).contains("received successfully."));
@@ -60,7 +60,7 @@ pub(crate) fn serves_at(addr: SocketAddr, key: &str) {
 pub(crate) fn fill(sender: &mut TcpStream) {
     sender.set_nonblocking(true).unwrap();
     let piece = vec![0; 1 << 20];
-    // The systems on both sides make room for a moment.
+    // The systems on both sides may make more room for a moment.
     for _ in 0..20 {
         while sender.write(&piece).is_ok() {}
         std::thread::sleep(Duration::from_millis(10));
@@ -72,8 +72,8 @@ pub(crate) fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|place| (place ^ (place >> 8) ^ (place >> 16)) as u8).collect()
 }
 
-/// Keeps a head unfinished, a body unfinished and a receiver that reads a byte at a time, for some rounds with
-/// pauses, and pairs others meanwhile. All but the head end whole; returns its connection.
+/// For some rounds with pauses, keeps three slow clients: an unfinished head, an unfinished body, and a receiver that
+/// reads byte by byte. Pairs others meanwhile. Finishes all but the head, and returns its connection.
 pub(crate) fn slow_clients(addr: SocketAddr, rounds: usize, pause: Duration) -> TcpStream {
     let (mut loris, mut late) = (connect(addr), connect(addr));
     loris.write_all(b"GET /p/loris HTTP/1.1\r\nx: ").unwrap();
@@ -89,7 +89,7 @@ pub(crate) fn slow_clients(addr: SocketAddr, rounds: usize, pause: Duration) -> 
     });
     let mut got = Vec::new();
     for round in 0..rounds {
-        // Its time runs out.
+        // Fails once the server has closed the connection.
         let _ = loris.write_all(b"x");
         let mut byte = [0];
         trickle.read_exact(&mut byte).unwrap();

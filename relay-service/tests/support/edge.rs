@@ -1,4 +1,4 @@
-//! nginx as `proxy/` configures it, between clients and both relays.
+//! nginx between clients and both relays, with the configuration of `proxy/`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -36,7 +36,7 @@ impl Edge {
         let homes: Vec<Service> = [(admins[0], admins[1]), (admins[1], admins[0])]
             .map(|admins| home(&share_file, (&old.admin_addr, &new), admins, &[]))
             .into();
-        // The shortest first: a port of four digits may begin one that takes another's place.
+        // In this order: a port of four digits could match the beginning of a port that was put in before it.
         let file = include_str!("../../../proxy/routes/relay.toml")
             .replace("127.0.0.1:3002", &old.proxy_addr)
             .replace("127.0.0.1:42092", &homes[0].addr.to_string())
@@ -59,7 +59,7 @@ impl Edge {
         self.folder.path().join("share")
     }
 
-    /// Takes effect in both homes within moments.
+    /// Changes the share; both homes follow within moments.
     pub(crate) fn set_share(&self, share: &str) {
         let file = self.share_file();
         let next = file.with_extension("next");
@@ -67,7 +67,7 @@ impl Edge {
         std::fs::rename(&next, &file).unwrap();
     }
 
-    /// What `carve rollback` does: nginx looks for the file at each request.
+    /// Stops the route as `carve rollback` does: nginx looks for this file at each request.
     pub(crate) fn stop(&self) {
         std::fs::write(self.folder.path().join("stop/relay"), "").unwrap();
     }
@@ -84,7 +84,7 @@ impl Edge {
         exchange(self.addr, &format!("{head}content-length: 5\r\n\r\nhello"))
     }
 
-    /// Waits until so many keys wait on the new side.
+    /// Waits until `count` keys wait on the new side.
     pub(crate) fn wait_for_waiting(&self, count: usize) {
         let line = format!("relay_waiting_keys {count}\n");
         eventually("they wait", || get(self.new.admin_addr, "/metrics").contains(&line));
@@ -110,7 +110,7 @@ impl Drop for Edge {
     }
 }
 
-/// A home, with its own admin listener and the other's, and more settings.
+/// Starts a home with its own and the other home's admin listener, and more settings.
 pub(crate) fn home(
     share_file: &Path,
     (old_admin, new): (&str, &Service),

@@ -23,7 +23,7 @@ use service_kit::testing::{Service, get};
 /// Scenarios under way at once.
 const CONCURRENCY: usize = 8;
 
-/// A running relay-service with these settings.
+/// Starts a relay-service with these settings.
 pub(crate) fn relay_service(settings: &[(&str, &str)]) -> Service {
     let mut command = Command::new(env!("CARGO_BIN_EXE_relay-service"));
     command.env("RELAY_ADDR", "127.0.0.1:0").env("RELAY_ADMIN_ADDR", "127.0.0.1:0");
@@ -75,13 +75,13 @@ impl Legacy {
 
 impl Drop for Legacy {
     fn drop(&mut self) {
-        // It may already have ended.
+        // The process may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// One of its metrics.
+/// Reads one metric of a service. Panics if the service does not have it.
 pub(crate) fn metric(service: &Service, name: &str) -> f64 {
     let metrics = get(service.admin_addr, "/metrics");
     let line = metrics.lines().find(|line| line.split(' ').next() == Some(name));
@@ -89,7 +89,7 @@ pub(crate) fn metric(service: &Service, name: &str) -> f64 {
     value.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
 }
 
-/// Writes nginx' files into its folder: those of `proxy/`, and what is rendered from the routes. Returns its public
+/// Writes nginx' files into `folder`: those of `proxy/`, and those rendered from the routes. Returns nginx' public
 /// address.
 pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr {
     // nginx cannot pick free ports itself.
@@ -119,7 +119,7 @@ pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr
     for (name, text) in route::render::all(&carve, routes, &upstreams) {
         write(name, &text);
     }
-    // nginx' workers are another user if root starts it.
+    // If root starts nginx, its workers run as another user.
     std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
     addr
 }
@@ -129,7 +129,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Plays every scenario; returns the names of those who served. Panics if one fails.
+/// Plays every scenario and panics if one fails. Returns the names of the servers that answered.
 pub(crate) fn check_contract(addr: &str, proxied: bool) -> Vec<String> {
     let target = Target::new(&format!("http://{addr}")).unwrap();
     let report = run(&target, &all().unwrap(), CONCURRENCY, proxied);

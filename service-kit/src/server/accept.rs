@@ -1,4 +1,4 @@
-//! The accept loop: a limit on connections, and who gives one up when all are taken.
+//! The accept loop. It limits connections, and closes the longest-idle ones when the limit is reached.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,11 +22,11 @@ use super::listener::Listener;
 use super::metrics::Connections;
 use super::socket::{Socket, Stream};
 
-/// Pause when file descriptors or memory are short.
+/// Pause after a failed accept, when file descriptors or memory are short.
 const SHORTAGE: Duration = Duration::from_millis(50);
-/// At the limit, a connection that has waited less for its client is left alone: its request may be on its way.
+/// A connection that has been idle for less than this is not closed to make room: its request may be on its way.
 const LEAST_WAIT: Duration = Duration::from_millis(100);
-/// At the limit, time until the longest wait is looked for again.
+/// At the limit, time between two searches for idle connections.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The connections of one listener or of several.
@@ -38,7 +38,7 @@ pub(super) struct Clients {
     open: Arc<Mutex<Open>>,
 }
 
-/// The connections that are open, by a number that each gets.
+/// The open connections, by number.
 #[derive(Default)]
 struct Open {
     next: u64,
@@ -55,8 +55,8 @@ impl Clients {
         }
     }
 
-    /// Accepts until `stopped` resolves, then what clients have connected until then. Then it drops the routes, which may
-    /// be all that keeps what they send to open.
+    /// Accepts connections until `stopped` resolves, then those that are still in the kernel's queue. Drops `routes` on
+    /// return: they may hold the last sender of a channel.
     pub(super) async fn accept(
         &self,
         listeners: Vec<Listener>,
@@ -75,7 +75,7 @@ impl Clients {
             tokio::select! {
                 accepted = next => match accepted {
                     Ok((stream, permit)) => self.serve(stream, permit, routes.clone()),
-                    // That client has gone; the next may be waiting.
+                    // That client has left; the next may be waiting.
                     Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connections");
@@ -86,21 +86,21 @@ impl Clients {
                 () = &mut stopped => break,
             }
         }
-        // Closing a listener resets what is in its queue.
+        // Closing a listener would reset the connections in its queue.
         while let Some(Ok(stream)) = accept_any(&listeners).now_or_never() {
             let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else { break };
             self.serve(stream, permit, routes.clone());
         }
     }
 
-    /// Ends every connection after the requests that it has; returns when all have ended.
+    /// Closes every connection after its current requests; returns once all are closed.
     pub(super) async fn drain(&self) {
         self.open().connections.values().for_each(|(_, activity)| activity.stop());
-        // None of them is in use any more; a closed semaphore would say the same.
+        // All permits are free once every connection has ended. The semaphore is never closed.
         let _ = self.free.acquire_many(self.serving.max_connections).await;
     }
 
-    /// Waits until there is room for a connection; if need be, by ending others.
+    /// Waits for room for a connection, and closes idle ones if there is none.
     async fn permit(&self) -> OwnedSemaphorePermit {
         let free = || Arc::clone(&self.free);
         if let Ok(permit) = free().try_acquire_owned() {
@@ -116,7 +116,7 @@ impl Clients {
         }
     }
 
-    /// Ends the connections that have waited longest for their clients: several, since looking for them looks at all.
+    /// Closes the longest-idle connections: several at a time, because finding them scans all connections.
     fn shed(&self) {
         let now = Instant::now();
         let open = self.open();
@@ -164,7 +164,7 @@ impl Clients {
     }
 }
 
-/// Takes a connection off the list when its task ends, however it does.
+/// Removes a connection from the list when its task ends, also by abort or panic.
 struct Guard {
     number: u64,
     open: Arc<Mutex<Open>>,

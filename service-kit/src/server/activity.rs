@@ -1,4 +1,4 @@
-//! What a connection does: its requests under way, and since when it waits for its client.
+//! The state of a connection: its requests in flight, and since when it has been idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -10,18 +10,18 @@ use tokio::time::Instant;
 use super::client_end::ClientEnd;
 use super::metrics::Connections;
 
-/// What a connection does, shared by its task, its requests and the accept loop.
+/// The state of a connection, shared by its task, its requests and the accept loop.
 #[derive(Debug)]
 pub(super) struct Activity {
     pub(super) connected: Instant,
-    /// Requests whose answers are not over.
+    /// Requests whose answers have not ended.
     in_flight: AtomicUsize,
-    /// When it began to wait for its client, in milliseconds after it connected.
+    /// When the connection became idle, in milliseconds after `connected`.
     idle_since_ms: AtomicU64,
     pub(super) has_had_request: AtomicBool,
-    /// An answer's body failed, so the client must not take what it has for the whole.
+    /// An answer's body failed, so the client must be able to tell that the answer is incomplete.
     pub(super) is_cut: AtomicBool,
-    /// For requests to hold, unless half-closed clients get their answers in any case.
+    /// Handed to requests; `None` if half-closed clients get their answers anyway.
     pub(super) end: Option<ClientEnd>,
     pub(super) stop: Notify,
     pub(super) metrics: Connections,
@@ -41,19 +41,19 @@ impl Activity {
         })
     }
 
-    /// Ends the connection after the requests that it has, or after its first one.
+    /// Closes the connection after its current requests, or after its first one if it has had none.
     pub(super) fn stop(&self) {
         self.stop.notify_one();
     }
 
-    /// Since when it has waited for its client; `None` while a request is answered.
+    /// Since when the connection has been idle; `None` while it has a request in flight.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let since = || Duration::from_millis(self.idle_since_ms.load(Ordering::Relaxed));
         (self.in_flight.load(Ordering::Acquire) == 0).then(|| self.connected + since())
     }
 }
 
-/// A request under way, until its answer is over or given up.
+/// A request in flight, until its answer has ended or was dropped.
 pub(super) struct InFlight(pub(super) Arc<Activity>);
 
 impl InFlight {

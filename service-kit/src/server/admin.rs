@@ -32,12 +32,12 @@ pub struct Admin {
 /// Whether the service accepts requests.
 pub type Readiness = Arc<AtomicBool>;
 
-/// Encodes all metrics.
+/// Returns all metrics as OpenMetrics text.
 type Metrics = Arc<dyn Fn() -> Result<String, fmt::Error> + Send + Sync>;
 
 impl Admin {
-    /// The routes that every service has; `metrics` returns the text of `/metrics`; its
-    /// error becomes a 500 and a line in the log.
+    /// Creates the routes that every service has. `metrics` returns the text of `/metrics`; its error becomes a 500 and
+    /// a log line.
     pub fn new(metrics: impl Fn() -> Result<String, fmt::Error> + Send + Sync + 'static) -> Self {
         let readiness = Readiness::default();
         let routes = Router::new()
@@ -52,8 +52,8 @@ impl Admin {
         Admin { routes: self.routes.merge(more), ..self }
     }
 
-    /// What `/readyz` reports. [`serve`](super::serve) sets it, also for a service that is not ready any more before
-    /// it stops accepting.
+    /// The flag that `/readyz` reports. [`serve`](super::serve) sets it at the start and clears it on shutdown; a
+    /// service may clear it earlier.
     pub fn readiness(&self) -> Readiness {
         self.readiness.clone()
     }
@@ -69,7 +69,7 @@ impl Admin {
 
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// An empty 200 would look like a service without metrics.
+/// Answers 500 if the metrics cannot be encoded: an empty 200 would look like a service without metrics.
 async fn show_metrics(State(metrics): State<Metrics>) -> Response {
     match metrics() {
         Ok(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),

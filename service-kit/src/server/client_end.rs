@@ -1,16 +1,16 @@
-//! A client that closes its direction of the connection, told to the request rather than to hyper.
+//! Tells a request, instead of hyper, that its client has half-closed the connection.
 
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-/// The end of what a client sends over HTTP/1. Without [`Serving::half_close`](super::Serving::half_close), every
-/// request has it among its extensions. If nobody holds it, hyper gives the request up when the client's direction
-/// is closed.
+/// Signals that an HTTP/1 client has half-closed the connection. Unless
+/// [`Serving::half_close`](super::Serving::half_close) is set, every request has one among its extensions. If the
+/// request does not hold it, hyper drops the request when the client half-closes.
 #[derive(Clone, Debug, Default)]
 pub struct ClientEnd(Arc<HeldEnd>);
 
-/// While there is one besides the first, hyper does not hear of the client's end.
+/// While a request holds one, hyper does not learn that the client has half-closed.
 #[derive(Clone, Debug, Default)]
 pub struct HeldEnd {
     has_come: CancellationToken,
@@ -18,12 +18,12 @@ pub struct HeldEnd {
 }
 
 impl ClientEnd {
-    /// Hears of the end from now on. The answer should keep this as long as it can do without the client's direction.
+    /// Takes over from hyper. Keep the returned value while the answer can go on without more input from the client.
     pub fn hold(&self) -> HeldEnd {
         HeldEnd::clone(&self.0)
     }
 
-    /// Tells those who hold it that it has come. Returns whether there are any.
+    /// Notifies the holders that the client has half-closed. Returns whether there are any.
     pub(super) fn tell(&self) -> bool {
         let is_held = Arc::strong_count(&self.0.clones) > 1;
         if is_held {
@@ -34,7 +34,7 @@ impl ClientEnd {
 }
 
 impl HeldEnd {
-    /// Resolves once the client has closed its direction. All that it sent before has been read then.
+    /// Resolves once the client has half-closed. By then everything that it sent has been read.
     pub async fn came(&self) {
         self.has_come.cancelled().await;
     }

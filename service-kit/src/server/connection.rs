@@ -1,8 +1,8 @@
-//! One connection: hyper's, which this ends when its client takes too long, is not wanted any more, or has to learn
-//! that its answer broke off.
+//! Serves one connection through hyper. Ends it if the client takes too long, if the service stops, or if an answer
+//! broke off.
 //!
-//! A connection has one timer. It fires when the connection could have waited too long, looks at when the last answer
-//! ended, and sleeps on if that was later: setting a timer for each request would cost more than the rest of this file.
+//! A connection has one timer. When it fires, the connection checks when its last answer ended, and resets the timer if
+//! it has not been idle for too long. Setting a timer for each request would cost more than the rest of this file.
 
 use std::error::Error;
 use std::future::{Future, poll_fn};
@@ -33,28 +33,30 @@ use super::activity::{Activity, InFlight};
 use super::metrics::{IDLE, WRITE};
 use super::socket::Socket;
 
-/// Longest request head, in bytes; hyper answers 431 (or 414) to a longer one. As much may wait to be written.
+/// Longest request head, in bytes; hyper answers 431 (or 414) to a longer one. Also the most bytes that may wait to be
+/// written.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
-/// The same where bodies are streamed. A stream that stands still holds four times as much; half of it costs a third of
-/// the speed.
+/// The same limit for a listener that streams bodies. A stalled stream holds four times as much; half the size would
+/// cost a third of the speed.
 const STREAM_BUFFER_BYTES: usize = 32 * 1024;
-/// After a stop, a connection without a request has so long to send one: its client could not know of the stop when it
-/// connected.
+/// After a stop, a connection that has had no request gets this long to send one: its client could not know of the stop
+/// when it connected.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
-/// Over HTTP/2, a client that has sent nothing for so long is asked whether it is there.
+/// Over HTTP/2, a client that has sent nothing for this long gets a ping.
 const PING_EVERY: Duration = Duration::from_secs(30);
-/// It has so long to answer.
+/// Time that a client has to answer a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// What a sender may have under way over HTTP/2: this much of it lies in the service if nobody takes it.
+/// Flow-control window of HTTP/2. The service holds this much of a sender's body if nobody reads it.
 const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;
 
 /// The errors of a body or of a connection.
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// hyper's settings for a listener's connections.
+/// Builds hyper's settings for a listener's connections.
 pub(super) fn builder(protocol: Protocol, half_close: bool) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // The timer of `serve` also covers what hyper's own does not: HTTP/2, and what comes before it is known.
+    // hyper's own header timeout is off: the timer of `serve` also covers HTTP/2 and connections whose version is not
+    // known yet.
     let buffer = if protocol == Protocol::Http1 { MAX_HEAD_BYTES } else { STREAM_BUFFER_BYTES };
     builder.http1().max_buf_size(buffer).half_close(half_close).header_read_timeout(None);
     if protocol == Protocol::Http1 {
@@ -72,8 +74,8 @@ pub(super) fn builder(protocol: Protocol, half_close: bool) -> auto::Builder<Tok
     builder
 }
 
-/// Serves a connection to its end: hyper's, or that of its client's time. Errors are those of hyper, and a wait
-/// longer than `idle_timeout`.
+/// Serves a connection until it ends. Fails with hyper's errors, or if the connection is idle for longer than
+/// `idle_timeout`.
 pub(super) async fn serve(
     builder: &auto::Builder<TokioExecutor>,
     socket: Socket,
@@ -85,7 +87,7 @@ pub(super) async fn serve(
             request.extensions_mut().insert(end.clone());
         }
         let in_flight = InFlight::begin(activity);
-        // The answer is over when its body is dropped, and with it what this closure has.
+        // The body owns this closure, so `in_flight` is dropped when the answer ends.
         let note_cut = move |error| {
             in_flight.0.is_cut.store(true, Ordering::Relaxed);
             error
@@ -111,7 +113,7 @@ pub(super) async fn serve(
                 limit = limit.min(FIRST_REQUEST);
                 timer.as_mut().reset(Instant::now() + limit);
             }
-            // Told before its first request, hyper would close at once, and one on its way would be lost.
+            // Without a request yet, hyper would close at once, and a request on its way would be lost.
             if is_stopping && !is_told && activity.has_had_request.load(Ordering::Relaxed) {
                 is_told = true;
                 connection.as_mut().graceful_shutdown();
@@ -137,7 +139,8 @@ pub(super) async fn serve(
     })
 }
 
-/// Whether the request names its host, once, as HTTP/1.1 demands (RFC 9112 section 3.2); hyper does not look.
+/// Whether an HTTP/1.1 request has exactly one `Host` header (RFC 9112 section 3.2), which hyper does not check. True
+/// for other versions.
 fn has_host<B>(request: &Request<B>) -> bool {
     request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }

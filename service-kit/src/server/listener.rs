@@ -15,26 +15,26 @@ use tokio_util::either::Either;
 use super::socket::Stream;
 use crate::{Error, ListenAddr, SocketPath};
 
-/// Connections that the kernel accepts before the service does. The 128 of tokio's `bind` are one burst while the
-/// machine is busy: the kernel drops the next ones, and their clients try again after a second, when nginx has given
-/// up. If the service hangs, a proxy cannot connect once the queue is full, and gives up sooner than with all of its
-/// requests in a longer one.
+/// Length of the kernel's accept queue. The 128 of tokio's `bind` are too few for a burst on a busy machine: the kernel
+/// drops further connections, and their clients try again after a second, when nginx has given up. A longer queue would
+/// be worse if the service hangs: a proxy gives up sooner when it cannot connect than when its requests wait in the
+/// queue.
 const BACKLOG: i32 = 1024;
-/// The user and the group of the service may connect to its Unix socket.
+/// Only the user and the group of the service may connect to its Unix socket.
 const SOCKET_MODE: u32 = 0o660;
-/// A client that sends nothing for so long is asked by the kernel whether it is there, as often as that until it is
-/// given up. Without it, a connection whose client has vanished is open for ever.
+/// The kernel probes a client that has sent nothing for this long, then every `KEEPALIVE_EVERY` until it gives up.
+/// Without probes, a connection whose client has vanished stays open for ever.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
-/// Bytes that the kernel takes for a client that has a timeout for reading. Linux would take megabytes, and would ask
-/// for more only after a third of them, so that a slow reader would look as if it did not read.
+/// The kernel's send buffer for clients that have a write timeout. By default, Linux buffers megabytes and asks for
+/// more only once a third of them has been sent, so a slow reader would look as if it did not read at all.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Files besides the public listener's connections: those of the admin listener, the log, the runtime, and what
+/// File descriptors for everything but public connections: the admin listener, the log, the runtime, and the files that
 /// `/metrics` reads.
 const OTHER_FILES: u64 = super::MAX_ADMIN_CONNECTIONS as u64 + 128;
 
-/// A bound socket. What is set on it holds for the connections that it accepts (tcp(7), socket(7)).
+/// A bound socket. The connections that it accepts inherit its options (tcp(7), socket(7)).
 pub struct Listener {
     socket: Either<TcpListener, UnixListener>,
     /// The address, with the real port where port 0 was asked for.
@@ -42,9 +42,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds an address, which comes with the name of the variable that sets it. Call it on the runtime. Fails if the
-    /// address cannot be bound; the error names it and its variable. A Unix socket is replaced if nobody listens
-    /// there.
+    /// Binds `addr`; `variable` is the environment variable that sets it. Call this inside a tokio runtime. Replaces a
+    /// Unix socket on which nobody listens. Fails if the address cannot be bound; the error names both.
     pub fn bind(addr: impl Into<ListenAddr>, variable: &'static str) -> Result<Self, Error> {
         let mut addr = addr.into();
         let bound = match &addr {
@@ -67,13 +66,13 @@ impl Listener {
         })
     }
 
-    /// Bounds what the kernel takes for clients that do not read.
+    /// Limits how much the kernel buffers for clients that do not read.
     pub(super) fn bound_send_buffer(&self) {
         let socket = match &self.socket {
             Either::Left(listener) => SockRef::from(listener),
             Either::Right(listener) => SockRef::from(listener),
         };
-        // Without it, slow readers only have more time.
+        // If this fails, slow readers only get more time.
         let _ = socket.set_send_buffer_size(SEND_BUFFER_BYTES);
     }
 }
@@ -81,17 +80,17 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let ListenAddr::Unix(path) = &self.addr {
-            // If this fails, the next start finds a socket without a listener.
+            // If this fails, the next start replaces the socket.
             let _ = fs::remove_file(path.path());
         }
     }
 }
 
-/// As many connections as can be open at once, `wanted` at most. Raises this process' limit of open files
-/// as far as it may.
+/// Raises this process' limit of open files as far as allowed. Returns how many connections fit: at least 1, at most
+/// `wanted`.
 pub fn connections_up_to(wanted: u32) -> u32 {
     let files = u64::from(wanted) + OTHER_FILES;
-    // If it cannot be raised, it stays as it is.
+    // If the limit cannot be read or raised, one connection has to do.
     let limit = rlimit::increase_nofile_limit(files).unwrap_or(OTHER_FILES);
     u32::try_from(limit.saturating_sub(OTHER_FILES)).unwrap_or(u32::MAX).clamp(1, wanted)
 }
@@ -111,7 +110,7 @@ fn listen_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, addr))
 }
 
-/// A socket's file outlives a process that is killed, so a file where nobody listens is replaced.
+/// A killed process leaves its socket's file behind, so a file on which nobody listens is replaced.
 fn listen_unix(at: &SocketPath) -> io::Result<UnixListener> {
     let path = at.path();
     match fs::symlink_metadata(path) {
@@ -130,7 +129,7 @@ fn listen_unix(at: &SocketPath) -> io::Result<UnixListener> {
             }
         },
     }
-    // Bound under another name, and renamed once it has its mode: whoever finds the path can connect.
+    // Bound under another name and renamed once its mode is set: a client that finds the path can connect.
     let fresh = PathBuf::from(format!("{}~", path.display()));
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -1,4 +1,4 @@
-//! Buckets, encodings and labels that all services share.
+//! Buckets, metrics and the encoding that all services share.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 pub use super::process_metrics::ProcessCollector;
 
 pub use crate::DURATION_BUCKETS;
-/// Bounds of a picture's size, in bytes.
+/// Histogram bounds of a picture's size, in bytes.
 pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
 /// Encodes a registry in the OpenMetrics text format.
@@ -21,20 +21,20 @@ pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// What a connection waited for when its time was over, as a label: a request's head.
+/// Label of connections that timed out while they waited for a request's head.
 pub(super) const IDLE: [(&str, &str); 1] = [("phase", "idle")];
-/// The client, to read its answer.
+/// Label of connections that timed out while the client did not read its answer.
 pub(super) const WRITE: [(&str, &str); 1] = [("phase", "write")];
 
 /// Metrics of a listener's connections. Clones share the values.
 ///
 /// | metric | labels | |
 /// | --- | --- | --- |
-/// | `http_connections_open` | | connections that are served |
-/// | `http_connections_limited_total` | | had to wait, because as many were open as may be |
-/// | `http_connections_shed_total` | | closed for them, because they had waited longest for a request |
-/// | `http_connections_timed_out_total` | phase | closed, because their clients took too long |
-/// | `http_requests_in_flight` | | requests read whose answer is not over |
+/// | `http_connections_open` | | connections that are open |
+/// | `http_connections_limited_total` | | connections that had to wait because the limit was reached |
+/// | `http_connections_shed_total` | | idle connections closed to make room |
+/// | `http_connections_timed_out_total` | phase | connections closed because the client took too long |
+/// | `http_requests_in_flight` | | requests whose answer has not ended |
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
     pub(super) open: Gauge,
@@ -53,13 +53,13 @@ impl Connections {
         }
         let open = self.open.clone();
         registry.register("http_connections_open", "Connections that are open", open);
-        let help = "Connections that had to wait, because as many were open as may be";
+        let help = "Connections that had to wait because the limit was reached";
         registry.register("http_connections_limited", help, self.limited.clone());
-        let help = "Connections closed so that a new client is served";
+        let help = "Idle connections closed to make room for new ones";
         registry.register("http_connections_shed", help, self.shed.clone());
         let help = "Connections closed because the client took too long";
         registry.register("http_connections_timed_out", help, self.timed_out.clone());
-        let help = "Requests read whose answer is not over";
+        let help = "Requests whose answer has not ended";
         registry.register("http_requests_in_flight", help, self.in_flight.clone());
     }
 }

@@ -33,36 +33,36 @@ const MAX_ADMIN_CONNECTIONS: u32 = 256;
 pub enum Protocol {
     /// HTTP/1.0 and HTTP/1.1.
     Http1,
-    /// These, and HTTP/2 without TLS by prior knowledge.
+    /// Also HTTP/2 without TLS, by prior knowledge.
     Http1And2,
 }
 
 /// How [`serve`] treats clients, and how it ends.
 #[derive(Clone, Debug)]
 pub struct Serving {
-    /// What the public listener speaks.
+    /// The protocols of the public listener.
     pub protocol: Protocol,
-    /// Whether a client that has closed its direction of an HTTP/1 connection still gets its answer. Otherwise the
-    /// request is given up: it counts as gone, unless the request holds its [`ClientEnd`].
+    /// Whether an HTTP/1 client that half-closes its connection still gets its answer. If not, its request is dropped,
+    /// unless the request holds its [`ClientEnd`].
     pub half_close: bool,
-    /// Longest time until a request's head is there, from when the client connected or the last answer ended.
+    /// Longest time until a request's head has arrived, counted from the connect or the end of the last answer.
     pub idle_timeout: Duration,
-    /// Longest time in which the client may take nothing of what it is sent, if there is a limit.
+    /// Longest time for which a client may read nothing of its answer; `None` for no limit.
     pub write_timeout: Option<Duration>,
-    /// Connections to the public listener at once. At the limit, those end that have waited longest for a request, and
-    /// new ones wait to be accepted.
+    /// Most connections to the public listener at once. At the limit, the longest-idle ones are closed, and new ones
+    /// wait to be accepted.
     pub max_connections: u32,
     /// Metrics of the public listener.
     pub connections: Connections,
-    /// Time between a signal and the last accepted connection.
+    /// Time from the signal until the service stops accepting connections.
     pub shutdown_delay: Duration,
-    /// Time that requests in flight have to end after that.
+    /// Time that requests in flight then have to end.
     pub drain_timeout: Duration,
 }
 
 impl Serving {
-    /// For programs nearby: nginx, which closes idle connections after 30 s, and Prometheus, which keeps its connection
-    /// between scrapes.
+    /// Settings for clients in the same network: nginx, which closes idle connections after 30 s, and Prometheus, which
+    /// keeps its connection between scrapes.
     pub fn near(max_connections: u32) -> Self {
         Serving {
             protocol: Protocol::Http1,
@@ -78,7 +78,7 @@ impl Serving {
 }
 
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the shutdown delay the
-/// service stops accepting connections. The drain timeout bounds the rest: requests in flight end, then `rest` runs.
+/// service stops accepting connections. Then requests in flight end, and `rest` runs; the drain timeout bounds both.
 pub async fn serve(
     (public, admin_listener): (Vec<Listener>, Listener),
     serving: &Serving,
@@ -110,8 +110,8 @@ pub async fn serve(
     admin.abort();
 }
 
-/// Serves `admin` until `stopped` resolves, and the scrapes that have begun by then. That is all of a service that takes
-/// no requests; it sets its [`Admin::readiness`] itself.
+/// Serves `admin` until `stopped` resolves, and finishes the scrapes under way. For services without public routes;
+/// they set [`Admin::readiness`] themselves.
 pub async fn serve_admin(listener: Listener, admin: Admin, stopped: impl Future<Output = ()>) {
     let clients = Clients::new(&Serving::near(MAX_ADMIN_CONNECTIONS));
     clients.accept(vec![listener], admin.into_router(), stopped).await;

@@ -26,7 +26,7 @@ fn encode(
     metric.encode(encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
 }
 
-/// Without the descriptor that the listing itself opens.
+/// Counts open descriptors, without the one that the listing itself opens.
 fn open_fds() -> Option<i64> {
     Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as i64 - 1)
 }
@@ -44,11 +44,11 @@ impl Collector for ProcessCollector {
         encode(encoder, ("process_cpu", "User and system CPU time spent", seconds), &cpu)?;
         if let Ok(booted) = procfs::boot_time_secs() {
             let start = ConstGauge::new(booted as f64 + stat.starttime as f64 / ticks);
-            let help = "When the process began, since 1970";
+            let help = "Start time of the process since the Unix epoch";
             encode(encoder, ("process_start_time", help, seconds), &start)?;
         }
         let dropped = ConstCounter::new(telemetry::dropped_lines());
-        let help = "Log lines that were dropped, since nobody read the ones before";
+        let help = "Log lines dropped because standard output was not read in time";
         encode(encoder, ("log_lines_dropped", help, None), &dropped)?;
         let max_fds = process.limits().ok().and_then(|it| match it.max_open_files.soft_limit {
             LimitValue::Value(most) => Some(most as i64),

@@ -5,8 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 
-/// Resolves at the first SIGTERM, SIGINT or SIGQUIT; a second one ends the process at once. Beside nginx, which
-/// ends by SIGQUIT, a service may get that.
+/// Returns a future that resolves at the first SIGTERM, SIGINT or SIGQUIT. A second signal ends the process at once,
+/// with exit code 130. SIGQUIT counts because nginx drains on it, so a service beside nginx may get it too. Fails if a
+/// handler cannot be installed. Call this inside a tokio runtime.
 pub fn shutdown_signal() -> Result<impl Future<Output = ()>, Error> {
     let listen = |kind, name| signal(kind).map_err(|source| Error::Signal { signal: name, source });
     let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;

@@ -1,4 +1,4 @@
-//! A client's socket: TCP or Unix, with a timeout for writing, closed by a reset if an answer broke off.
+//! A client's socket: TCP or Unix, with a write timeout. It closes with a reset if an answer broke off.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -25,7 +25,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// `write_timeout` is how long the client may take nothing of what it is sent.
+    /// `write_timeout` is how long the client may read nothing of its answer.
     pub(super) fn new(
         stream: Stream,
         write_timeout: Option<Duration>,
@@ -39,7 +39,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Over HTTP/1.0 the end of the connection is that of the answer, so a client could take a part for the whole.
+        // In HTTP/1.0 the end of the connection ends the answer, so without a reset a client could take a part for the
+        // whole.
         if self.activity.is_cut.load(Ordering::Relaxed)
             && let Either::Left(stream) = self.stream.get_ref()
         {
@@ -59,7 +60,7 @@ impl AsyncRead for Socket {
         ready!(self.stream.as_mut().poll_read(context, buffer))?;
         let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
         if is_end && self.activity.end.as_ref().is_some_and(ClientEnd::tell) {
-            // hyper reads again when the answer is over.
+            // hyper reads again once the answer has ended.
             return Poll::Pending;
         }
         Poll::Ready(Ok(()))

@@ -1,8 +1,7 @@
 //! Logs: one JSON object per line on standard output, with the same fields as the legacy app's.
 //!
-//! A line has `time` (RFC 3339, UTC), `level`, `msg`, `service` and the event's fields. A thread of its own writes the
-//! lines. If nobody reads them, so that a pipe is full, it waits, and no request does: further lines are dropped and
-//! counted.
+//! A line has `time` (RFC 3339, UTC), `level`, `msg`, `service` and the event's fields. A separate thread writes the
+//! lines. If nobody reads the pipe and it is full, only that thread waits; further lines are dropped and counted.
 
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
@@ -28,12 +27,12 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 /// Lines that were not written.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Log lines of this process that were dropped, since nobody read the ones before.
+/// Log lines of this process that were dropped because standard output was not read in time.
 pub(crate) fn dropped_lines() -> u64 {
     DROPPED.load(Ordering::Relaxed)
 }
 
-/// Waits for the last lines when it is dropped, for a second at most.
+/// When dropped, waits up to a second until the last lines are written.
 #[must_use = "dropped at the end of the program, so that its last lines are written"]
 #[derive(Debug)]
 pub struct Logging(SyncSender<Message>);
@@ -41,7 +40,7 @@ pub struct Logging(SyncSender<Message>);
 #[derive(Debug)]
 enum Message {
     Line(String),
-    /// Everything before this has been written once it is dropped.
+    /// The writer drops this once every line before it has been written.
     End(#[expect(dead_code, reason = "dropped, never sent")] Sender<()>),
 }
 
@@ -78,9 +77,9 @@ impl<S: Subscriber> Layer<S> for JsonLines {
     }
 }
 
-/// Starts logging for the whole process, with `service` in each line: events of `level` and above, and the place of each
-/// panic.
-/// Keep what it returns to the end of the program: dropped, it waits a moment for the last lines.
+/// Starts logging for the whole process, with `service` in each line: events of `level` and above, and the place of
+/// each panic. Keep the returned value until the program ends: dropping it waits for the last lines. Fails if logging
+/// has already been started.
 pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     let (sender, messages) = sync_channel(WAITING);
     let lines = JsonLines { service, sender: sender.clone() };
@@ -99,7 +98,7 @@ pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     Ok(Logging(sender))
 }
 
-/// Logs where a panic was. The default hook also prints its message, which may quote a client's text.
+/// Logs only where a panic happened. Its message, which the default hook prints, may quote a client's text.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(place, "panic");

@@ -1,4 +1,4 @@
-//! Starts a service as a process and speaks HTTP to it over real sockets.
+//! Starts a service as a process and sends HTTP requests to it over real sockets.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A program of the same build, which stands beside the tests.
+/// Returns the path of a program of the same build. Panics if it has not been built.
 pub fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let file = test.parent().and_then(Path::parent).unwrap().join(name);
@@ -24,9 +24,9 @@ pub fn built(name: &str) -> PathBuf {
 pub struct Service {
     /// The process.
     pub child: Child,
-    /// The first port that it reports; the one below if it has no other.
+    /// Its first public TCP address, or `admin_addr` if it has none.
     pub addr: SocketAddr,
-    /// The address of its health and metrics.
+    /// The address that serves health and metrics.
     pub admin_addr: SocketAddr,
     log: BufReader<ChildStdout>,
 }
@@ -60,7 +60,7 @@ impl Service {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
         if name == "STOP" {
-            // One thread takes the signal, when it is scheduled; until then the others go on.
+            // The threads stop only once one of them is scheduled and takes the signal.
             eventually("it has stopped", || has_stopped(self.child.id()));
         }
     }
@@ -120,7 +120,8 @@ pub fn read_status(stream: &mut impl BufRead, is_head: bool) -> u16 {
     head[9..12].parse().unwrap()
 }
 
-/// Checks that `--help` explains every setting of a program, and that its variable is its flag after `prefix`.
+/// Checks that `--help` explains every setting of a program, and that each variable is `prefix` and the flag in
+/// capitals.
 pub fn help_explains_settings(program: &clap::Command, prefix: &str) {
     let with_variable = program.get_arguments().filter(|argument| argument.get_env().is_some());
     let settings: Vec<_> = with_variable.collect();
@@ -151,7 +152,7 @@ pub fn holds_within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// A process that is told to end when this value is dropped: a kill would leave nginx' workers behind.
+/// A process that gets SIGTERM when this value is dropped: SIGKILL would leave nginx' workers behind.
 pub struct Process(pub Child);
 
 impl Process {
@@ -189,8 +190,8 @@ pub fn certificate(folder: &Path, name: &str) {
     assert!(openssl.current_dir(folder).output().unwrap().status.success());
 }
 
-/// Runs `work`; returns what it returns and how long it took, less the time for which the machine kept a thread
-/// waiting that was due: a bound of time is one of the program, not of the machine it shares.
+/// Runs `work`. Returns its result and how long it took, less the time by which a second thread woke too late: a time
+/// limit tests the program, not a busy machine.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     const TICK: Duration = Duration::from_millis(5);
     let (ends, ended) = mpsc::channel::<()>();

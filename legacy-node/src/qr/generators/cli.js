@@ -26,7 +26,7 @@ function run(file, text) {
       if (code === 0) return resolve(Buffer.concat(out));
       reject(new Error(`qr-draw ended with ${signal ?? code}: ${Buffer.concat(errors)}`));
     });
-    // A process that exits before it has read everything reports why by its exit code.
+    // If the process exits before it has read everything, its exit code tells why.
     child.stdin.on('error', () => {});
     child.stdin.end(text);
   });

@@ -1,6 +1,5 @@
 /**
- * The QR generators: npm `qrcode`, and qr-core by each way that a Node app can call Rust. The route
- * is the same for all.
+ * The QR generators: npm `qrcode`, and qr-core in each way that a Node app can call Rust. All serve the same route.
  */
 import { fileURLToPath } from 'node:url';
 import { StartupError } from '../../startup-error.js';

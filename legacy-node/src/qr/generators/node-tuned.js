@@ -1,8 +1,8 @@
 import { npmQrcode } from './npm-qrcode.js';
 
 /**
- * npm `qrcode` with its best options, for a fair comparison: greyscale, no filter, zlib's default
- * strategy. Level 6 is as fast as any other, and lower levels give pictures of four times the bytes.
+ * npm `qrcode` with its best options, for a fair comparison: greyscale, no filter, zlib's default strategy. No level is
+ * faster than 6, and lower levels make the pictures four times as large.
  */
 export function load() {
   return npmQrcode('npm-qrcode-tuned', {

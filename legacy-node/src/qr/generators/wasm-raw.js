@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { MAX_TEXT_BYTES } from '../query.js';
 import { NotBuiltError } from './not-built-error.js';
 
-/** Calls the Wasm module with the plain interface in this thread, as any language would. */
+/** Calls the Wasm module in this thread, through the plain interface that every language can use. */
 export function load(file) {
   const drawPng = prepareDrawing(instantiate(file));
   return { engine: 'qr-wasm-raw', generateQr: async (text) => drawPng(text) };
@@ -30,7 +30,7 @@ function prepareDrawing({ memory, alloc, max_png_bytes: maxPngBytes, generate })
   let textView;
   let memoryView;
 
-  /** Makes views of the memory. It detaches them when it grows. */
+  /** Makes views of the memory, which detaches them when it grows. */
   function look() {
     memoryView = Buffer.from(memory.buffer);
     textView = new Uint8Array(memory.buffer, textAt, MAX_TEXT_BYTES);

@@ -1,4 +1,4 @@
-// Package floor has what the servers have in common: the address, the answer and the timeouts.
+// Package floor has the parts that all servers share: the address, the answer and the timeouts.
 package floor
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Body is what every server answers with.
+// Body is every server's answer.
 var Body = []byte(strings.Repeat("Z", 420))
 
 // Timeouts for the head of a request, and between two requests.

@@ -1,4 +1,4 @@
-// What ../../rust/examples/bridge.rs offers and asks for. Texts are valid during the call that has them.
+// The interface of ../../rust/examples/bridge.rs. Texts are valid only during the call that gets them.
 #include <stddef.h>
 #include <stdint.h>
 

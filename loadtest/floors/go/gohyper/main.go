@@ -23,12 +23,12 @@ func main() {
 	os.Exit(int(C.bridge_serve(C.CString(floor.Address()))))
 }
 
-// bridge_handle answers one request with the default mux, on the thread of hyper's that read it.
+// bridge_handle answers one request with the default mux, on the hyper thread that read it.
 //
 //export bridge_handle
 func bridge_handle(head C.text, answer unsafe.Pointer) {
 	w := &writer{header: http.Header{}, status: http.StatusOK}
-	// A copy, since the memory is hyper's.
+	// A copy, because hyper owns the memory.
 	if request, err := requestOf(C.GoStringN((*C.char)(unsafe.Pointer(head.start)), C.int(head.length))); err == nil {
 		http.DefaultServeMux.ServeHTTP(w, request)
 	} else {
@@ -78,7 +78,7 @@ func (w *writer) Write(part []byte) (int, error) {
 	return w.body.Write(part)
 }
 
-// send hands the answer over in one call. Pinned, its bytes may be read where they lie.
+// send passes the answer in one call. Pinning lets hyper read the bytes in place.
 func (w *writer) send(answer unsafe.Pointer) {
 	var headers bytes.Buffer
 	for name, values := range w.header {

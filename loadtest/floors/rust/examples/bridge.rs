@@ -1,4 +1,5 @@
-//! hyper behind a C interface: it asks the other language for the answer of each request, on the thread that read it.
+//! hyper behind a C interface. For each request it calls the other language for the answer, on the thread that read the
+//! request.
 //!
 //! `bridge.h` beside the program in Go declares the same functions.
 
@@ -16,7 +17,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
-/// Bytes of the other side, valid during a call.
+/// Bytes that belong to the other language, valid during a call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -37,15 +38,16 @@ impl Text {
 }
 
 unsafe extern "C" {
-    /// Answers the request with this head, a line for its method and target and one for each header, by one call of
-    /// [`bridge_answer`] with the same `answer`.
+    /// Answers one request by a single call of [`bridge_answer`] with the same `answer`. `head` has a line for the
+    /// method and target, and one per header.
     safe fn bridge_handle(head: Text, answer: *mut c_void);
 }
 
-/// Gives the answer to the request that `bridge_handle` was called for. Headers that are not valid are left out.
+/// Sets the answer to the request that `bridge_handle` was called for. Leaves out invalid headers.
 ///
 /// # Safety
-/// `answer` must be what `bridge_handle` got, before it returns; the texts must be valid during the call.
+/// `answer` must be the pointer that `bridge_handle` got, and `bridge_handle` must not have returned; the texts must be
+/// valid during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bridge_answer(
     answer: *mut c_void,

@@ -1,4 +1,4 @@
-//! What the servers have in common: their arguments, the answer, and listeners that share a port.
+//! The parts that all servers share: arguments, the answer, and listeners that share a port.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -77,17 +77,17 @@ pub fn on_each_core(
     Ok(())
 }
 
-/// hyper's HTTP/1 with the timeout of a head.
+/// hyper's HTTP/1 with a timeout for heads.
 pub fn http() -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     http
 }
 
-/// The answer of the servers that are hyper without a router.
+/// The handler of the servers that use hyper without a router.
 ///
 /// # Errors
-/// None; hyper wants a `Result`.
+/// Never; hyper requires a `Result`.
 pub async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut response = Response::new(Full::new(Bytes::from_static(BODY.as_bytes())));
     if request.uri().path() != PATH {

@@ -81,9 +81,9 @@ fn jump_clock(place: &Place) -> anyhow::Result<()> {
     place.stack.set_split(ROUTE, place.plan.share)
 }
 
-/// Nothing can be written: no log, no sample of Prometheus, no state of ramp. Requests are answered all
-/// the same, and a run does not move. It can be aborted once there is room. A run that cannot write for its
-/// route's lease is silent, so `carve watch` may have stopped the route.
+/// Nothing can be written: no log, no sample of Prometheus, no state of ramp. Requests must still be answered, and a
+/// run must not move. It can be aborted once there is room. A run that cannot write for its route's lease counts as
+/// silent, so `carve watch` may have stopped the route.
 fn fill_disk(place: &Place) -> anyhow::Result<()> {
     let Some(disk) = &place.disk else {
         anstream::eprintln!("not played, since only root can mount a small disk: a full disk");
@@ -101,7 +101,7 @@ fn fill_disk(place: &Place) -> anyhow::Result<()> {
     ensure!(aborted.status.success(), "carve abort: {}", String::from_utf8_lossy(&aborted.stderr));
     run.wait().context("ramp")?;
     wait_for_share(place, Share::NONE, Duration::from_secs(5))?;
-    // It says that the route is not stopped, where it is not.
+    // Prints an error if the route is not stopped, which is fine.
     let reason = ["--reason", "there is room again"];
     place.carve("clear").args(reason).output().context("carve clear")?;
     place.stack.set_split(ROUTE, place.plan.share)

@@ -1,7 +1,7 @@
 //! Plays faults under load, one after the other, and records what clients see.
 //!
-//! [`FAULTS`] are played on one stack under a steady load. Each of [`STORMS`] has a stack of its own, clients that do not
-//! wait for each other, and bounds on what they may see. [`soak`] plays the faults under millions of requests.
+//! [`FAULTS`] are played on one stack under a steady load. Each of [`STORMS`] has its own stack, clients that do not
+//! wait for each other, and limits on what they may see. [`soak`] plays the faults under millions of requests.
 
 mod faults;
 mod place;
@@ -52,9 +52,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan with `rate` requests per second beside the faults. What limits of latency in storms are multiplied by is
-    /// `slack`: 1 to measure, more for a machine that does other work at the same time. The programs are those beside
-    /// this one.
+    /// A plan with `rate` requests per second during the faults. Latency limits of storms are multiplied by `slack`: 1
+    /// to measure, more for a machine that does other work at the same time. The programs are those in this program's
+    /// folder.
     ///
     /// # Errors
     /// If this program has no folder.
@@ -133,8 +133,8 @@ impl Report {
 /// Starts a stack and plays `faults` on it under load.
 ///
 /// # Errors
-/// If the stack does not start, a fault cannot be played or undone, or leaves another split behind.
-/// What clients should not have seen is no error but a complaint.
+/// If the stack does not start, a fault cannot be played or undone, or leaves another split behind. What clients should
+/// not have seen is a complaint in the report, not an error.
 pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> anyhow::Result<()> {
     let place = Place::start(plan)?;
     let requests = clients(&place, plan.rate, CONNECTIONS, 1)?;
@@ -146,7 +146,8 @@ pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> any
     Ok(())
 }
 
-/// Clients that ask for pictures, over so many connections; one of `keeps_every` is kept, and decoded later.
+/// Starts clients that request pictures, over at most `most` connections; one in `keeps_every` pictures is kept, and
+/// decoded later.
 fn clients(place: &Place, rate: f64, most: usize, keeps_every: u64) -> anyhow::Result<Running> {
     let target = |number| format!("/qrcode?text={}", text_of(number));
     let server = place.stack.settings().addresses.proxy;
@@ -179,7 +180,7 @@ fn sum_up(mut report: Report, fault: &Fault, requests: &[Sample], url: &str) -> 
     let count = |is: &dyn Fn(&Sample) -> bool| requests.iter().filter(|it| is(it)).count();
     report.some("requests", requests.len());
     report.none("without an answer", count(&|it| it.status == 0));
-    // A client that is told to come again does.
+    // A client that is told to come again does so.
     let is_told = |it: &Sample| [429, 503].contains(&it.status) && !it.retry_after.is_empty();
     report.none("not 200", count(&|it| ![0, 200].contains(&it.status) && !is_told(it)));
     report.figure("told to come again", count(&is_told) as f64);

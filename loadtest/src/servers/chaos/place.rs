@@ -22,11 +22,12 @@ const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
 /// The supervisor counts a part that ends within 1 s of its start as one that does not start.
 const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
 
-/// A stack, and what faults need of it.
+/// The stack that faults are played on, with its plan, its programs and its disk.
 pub(super) struct Place {
     pub(super) stack: Stack,
     pub(super) plan: Plan,
-    /// What the supervisor starts as qr-service, and links to the other programs, which the stack looks for beside it.
+    /// The script that the supervisor starts as qr-service, and links to the other programs, which the stack looks for
+    /// in the same folder.
     release: TempDir,
     pub(super) disk: Option<SmallDisk>,
 }
@@ -47,18 +48,18 @@ impl Place {
         Ok(Place { stack, plan: plan.clone(), release, disk })
     }
 
-    /// What nginx serves. A machine that stalls may answer late, once.
+    /// The split that nginx serves. Asks twice, because a machine that stalls may answer late once.
     pub(super) fn split(&self) -> anyhow::Result<Split> {
         let served = || self.stack.settings().nginx(ROUTE).served();
         served().or_else(|_| served())
     }
 
-    /// Ends a part by a signal. The supervisor has restarted it, and it is ready, on return.
+    /// Ends a part by a signal, and waits until the supervisor has restarted it and it is ready.
     pub(super) fn end_and_wait(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let before = self.stack.pid_of(part)?;
         kill_process(before, signal).with_context(|| part.name())?;
         let deadline = Instant::now() + RECOVERS_WITHIN;
-        // Until the old process has ended, it is the one that answers that it is ready.
+        // Until the old process has ended, it still answers that it is ready.
         while self.stack.pid_of(part).is_ok_and(|now| now == before) {
             ensure!(Instant::now() < deadline, "{} does not end", part.name());
             std::thread::sleep(Duration::from_millis(50));
@@ -97,7 +98,7 @@ impl Place {
     }
 }
 
-/// Set where what this process mounts is gone with it.
+/// This variable is set if this process' mounts disappear with it.
 pub const OWN_MOUNTS: &str = "CHAOS_OWN_MOUNTS";
 
 /// A disk for the stack's folder that a fault can fill. Only root may mount one.
@@ -121,7 +122,7 @@ impl SmallDisk {
         Ok(is_mounted.then_some(SmallDisk { folder }))
     }
 
-    /// Writes a file until nothing more fits. The disk has room again once it is dropped.
+    /// Writes a file until nothing more fits. The disk has room again once the file is dropped.
     pub(super) fn fill(&self) -> anyhow::Result<NamedTempFile> {
         let mut file = NamedTempFile::new_in(self.folder.path())?;
         for block in [1 << 20, 4096, 1] {
@@ -138,7 +139,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Installs a script that starts qr-service or, as a bad release, the one with faults.
+/// Installs a script that starts qr-service or, as a bad release, the program that draws wrong pictures.
 fn install(folder: &Path, programs: &Path, with_faults: bool) -> anyhow::Result<()> {
     let name = if with_faults { "examples/wrong_pictures" } else { "qr-service" };
     let program = programs.join(name);

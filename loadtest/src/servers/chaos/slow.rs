@@ -1,4 +1,4 @@
-//! Clients that are slow: they hold a connection for as long as nginx lets them, and come back.
+//! Slow clients: they hold a connection for as long as nginx lets them, then reconnect.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ const BETWEEN_BYTES: Duration = Duration::from_secs(1);
 /// Fewer than nginx admits at once from one address.
 const PER_ADDRESS: usize = 2000;
 
-/// Clients that are slow, beside the caller.
+/// Slow clients in a thread.
 pub(super) struct SlowClients {
     open: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
@@ -32,7 +32,7 @@ pub(super) struct SlowClients {
 }
 
 impl SlowClients {
-    /// Starts so many, from 127.0.0.2 and the addresses after it.
+    /// Starts `count` clients, from 127.0.0.2 and the following addresses.
     ///
     /// # Errors
     /// If this process may not open so many connections.
@@ -48,7 +48,7 @@ impl SlowClients {
             while !told.load(Ordering::Relaxed) {
                 let began = Instant::now();
                 for (number, client) in clients.iter_mut().enumerate() {
-                    // Gone when nginx has had enough; it comes back a second later.
+                    // If nginx has closed the connection, the client reconnects a second later.
                     *client = match client.take() {
                         Some(stream) => dribble(stream, KINDS[number % 5].1),
                         None => come(server, number).ok(),
@@ -87,7 +87,7 @@ fn come(server: SocketAddr, number: usize) -> anyhow::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Sends a byte; none if nginx has closed the connection.
+/// Sends a byte. `None` if nginx has closed the connection.
 fn dribble(mut stream: TcpStream, reads: bool) -> Option<TcpStream> {
     let ended = reads
         && match stream.read(&mut [0; 512]) {

@@ -1,4 +1,4 @@
-//! Faults in turn, again and again, under clients that ask as fast as they are answered.
+//! Plays all faults again and again, under clients that send requests as fast as they are answered.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -10,21 +10,21 @@ use carve::local::Part;
 use super::{FAULTS, Place, Plan, Report, clients, play_one};
 use crate::servers::sampling;
 
-/// Clients. They keep one Node process busy without reaching the bound of its fallback for long.
+/// Number of clients: enough to keep one Node process busy, without reaching its fallback's limit for long.
 const CLIENTS: usize = 16;
-/// One of so many pictures is decoded.
+/// One in this many pictures is decoded.
 const DECODED: u64 = 250;
-/// After each fault the clients go on for so long, as fast as the stack answers; what they see then counts for the next
-/// fault. During most faults the old side sets the pace.
+/// After each fault the clients go on for this long; what they see then counts for the next fault. During most faults
+/// the old side limits the rate.
 const REST: Duration = Duration::from_secs(30);
-/// Memory may be so much above that of the first rounds, as a ratio and in bytes.
+/// How much memory may grow after the second round, as a ratio and in bytes.
 const FLAT: (f64, f64) = (1.25, 4e6);
 
 /// Memory (PSS) of each part, its processes together.
 pub(crate) type PartsMemory = BTreeMap<&'static str, u64>;
 
-/// Plays all faults in turn until so many requests have been made and each has been played once. `told` gets what
-/// clients saw of each, and after each round the memory of the parts.
+/// Plays all faults in turn until `requests` have been made and each fault has been played at least once. `told` gets a
+/// report per fault, and after each round one with the memory of the parts.
 ///
 /// # Errors
 /// If the stack does not start, or a fault cannot be played or undone.

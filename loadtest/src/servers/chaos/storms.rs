@@ -1,5 +1,5 @@
-//! Days that go wrong: a side that hangs or is gone under load, and clients that hold connections. Each has bounds on what
-//! clients may see.
+//! Storms: a side that hangs or is gone under load, and clients that hold connections. Each has limits on what clients
+//! may see.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,17 +42,18 @@ pub const STORMS: [Storm; 3] = [
 const STORM: f64 = 1000.0;
 /// Slow connections at once.
 const SLOW: usize = 10_000;
-/// Before a fault, so that connections are open and every cache is warm.
+/// Time before a fault, so that connections are open and caches are warm.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// nginx has noticed a fault after this.
+/// nginx must have noticed a fault after this time.
 const NOTICED: Duration = Duration::from_secs(5);
-/// All is well this long after a fault.
+/// Everything must work again this long after a fault.
 const RECOVERED: Duration = Duration::from_secs(10);
-/// After that, to see that it is.
+/// Time after that, to check it.
 const AFTER: Duration = Duration::from_secs(3);
 
-/// The legacy app's workers are stopped, so its kernel accepts connections and nobody answers. Pictures have to come from
-/// the new side as fast as if the app were dead. Pages, which nobody else can answer, have to fail at once, but for a few.
+/// The legacy app's workers are stopped, so its kernel accepts connections and nobody answers. Pictures must come from
+/// the new side as fast as if the app were dead. Pages, which only the app can answer, must fail at once, except for a
+/// few.
 fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     const TEXTS: u64 = 1000;
     let stack = start(plan, Share::percent(50)?, 2)?;
@@ -80,13 +81,13 @@ fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let late = || pages.iter().filter(|sample| sample.due > given_up && sample.due < ended);
     report.some("pages after the first were given up", late().count());
     report.below("the median of these", quantile(late(), 0.5), Duration::from_millis(100));
-    // nginx tries the app again now and then; who asked then is answered when the app is back.
+    // nginx tries the app again now and then; those requests are answered when the app is back.
     let meanwhile = late().filter(|sample| sample.due + sample.took < ended);
     report.none("pages: neither 502 nor 504", neither(meanwhile, [502, 504]));
     let back = pages.iter().filter(|sample| sample.due > ended + RECOVERED);
     report.none("pages: not 200 after it is back", neither(back, [200, 200]));
-    // Two workers just bear their half of the load, and may not catch up while it lasts: nginx is right to
-    // leave them alone then. At a client's pace they have to be back.
+    // Two workers can barely handle their half of the load, and may not catch up while it lasts; then nginx rightly
+    // does not use them. At one client's pace they must be back.
     let deadline = Instant::now() + RECOVERED;
     let mut alone = 0;
     while alone == 0 && Instant::now() < deadline {
@@ -175,7 +176,7 @@ fn report_storm(
     }
 }
 
-/// 10,000 connections are slow at sending or reading. Clients beside them notice nothing.
+/// 10,000 connections are slow at sending or reading. Other clients must notice nothing.
 fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
     let slow = SlowClients::start(stack.settings().addresses.proxy, SLOW)?;
@@ -214,7 +215,7 @@ fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack>
     })
 }
 
-/// Sends requests beside the caller, over as many connections as that takes.
+/// Sends requests in a thread, over as many connections as needed.
 fn send(
     stack: &Stack,
     rate: f64,
@@ -230,7 +231,7 @@ fn path_of_text(number: u64) -> String {
     format!("/qrcode?text=https://example.com/overload/{number}")
 }
 
-/// Whether the old side has each of the texts.
+/// Whether the old side serves each of the texts.
 fn texts_of_old(stack: &Stack, texts: u64) -> anyhow::Result<Vec<bool>> {
     let client = http::client(Duration::from_secs(5));
     let by_old = |number| {
@@ -241,7 +242,7 @@ fn texts_of_old(stack: &Stack, texts: u64) -> anyhow::Result<Vec<bool>> {
     (0..texts).map(by_old).collect()
 }
 
-/// Stops the legacy app's workers for so long; when, and until when.
+/// Stops the legacy app's workers for this long. Returns when the stop began and ended.
 fn hang_app(stack: &Stack, lasts: Duration) -> anyhow::Result<[Instant; 2]> {
     let parent = stack.pid_of(Program::LegacyNode)?.as_raw_nonzero();
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;

@@ -10,10 +10,10 @@ use anyhow::{Context, anyhow, ensure};
 use crate::servers::rows::Row;
 use crate::servers::server::Server;
 
-/// What is written at once, as curl does; with chunks, a chunk.
+/// Bytes per write, as with curl; with chunks, the size of a chunk.
 const PIECE: usize = 64 * 1024;
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// A client that hears nothing for so long gives up.
+/// A client that hears nothing for this long gives up.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a body is framed: in chunks, or by its length.
@@ -85,7 +85,7 @@ pub(super) fn stream(
             ask(&mut stream, key, n)?;
             receivers.push(thread::spawn(move || read_to_end(&mut stream, bytes, chunked)));
         }
-        // Until they wait.
+        // Time until the receivers wait.
         thread::sleep(Duration::from_millis(50));
     } else {
         let arrivals = server.arrivals.try_clone()?;
@@ -129,8 +129,8 @@ fn send(sender: &mut TcpStream, bytes: u64, chunked: bool) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Pairs a receiver that waits with a sender of a kilobyte, so many times. Returns, each time, the seconds from
-/// the sender's request to the receiver's head and to its last byte.
+/// Pairs a waiting receiver with a sender of a kilobyte, `times` times. Returns for each pair the seconds from the
+/// sender's request to the receiver's head and to its last byte.
 ///
 /// # Errors
 /// If a client fails.

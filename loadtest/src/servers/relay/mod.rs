@@ -1,4 +1,4 @@
-//! Relays beside each other: bytes per second of processor time, latency, peak memory.
+//! Compares relays: bytes per second of processor time, latency, peak memory.
 
 mod clients;
 
@@ -10,7 +10,7 @@ use crate::servers::sampling::{Sampler, cpu_seconds};
 use crate::servers::server::Server;
 use clients::{latencies, stream};
 
-/// Bytes of the transfer that shows how many a row moves in a second.
+/// Bytes of the trial transfer, which shows how many bytes a row moves per second.
 const TRIAL_BYTES: u64 = 128 << 20;
 /// Pairs that are timed in a round.
 const TIMED_PAIRS: usize = 100;
@@ -49,7 +49,7 @@ pub(super) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
         }
         figures.insert("pss_bytes", sampler.finish() as f64);
     }
-    // Without a process there is no processor time, and what a row has not is not in its figures.
+    // A row without a process has no processor time; figures that a row does not have are left out.
     figures.retain(|_, value| value.is_finite());
     Ok(figures)
 }

@@ -8,13 +8,13 @@ use crate::texts::QRCODE;
 pub(crate) enum Counted {
     /// nginx with `proxy_pass` to a group with kept connections, and nothing else.
     Barest,
-    /// nginx with its files on `make up`, without these lines.
+    /// nginx with the files of `make up`, without these lines.
     Without(&'static [Cut]),
-    /// A program of the build, by itself, asked for targets that begin so.
+    /// One of our programs alone, with requests whose targets begin with this text.
     Program(&'static str, &'static str),
 }
 
-/// In this file, the lines that begin so after their spaces, and with a block all to its `}`.
+/// A file, and how the lines to remove begin after their indentation; if such a line opens a block, the block goes too.
 pub(crate) type Cut = (&'static str, &'static str);
 const STOP_FILE: &[Cut] = &[("locations.conf", "if (-f $document_root/qrcode)")];
 const MIRROR: &[Cut] =

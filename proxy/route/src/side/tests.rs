@@ -19,8 +19,8 @@ fn a_side_is_a_port_or_a_socket() {
         ("https://a/b?c", "\"https://a/b?c\": must be http://HOST:PORT or unix:/PATH"),
         ("http://a//b", "\"http://a//b\": must be"),
         ("unix:qr.sock", "\"unix:qr.sock\": must be unix:/PATH, from the root"),
-        ("unix:/a b", "\"unix:/a b\": the path of a socket must not have ' '"),
-        (&long, "the path has 107 bytes, and that of a Unix socket at most 106"),
+        ("unix:/a b", "\"unix:/a b\": the path of a socket must not contain ' '"),
+        (&long, "the path has 107 bytes, but a Unix socket's path has at most 106"),
     ] {
         let error = text.parse::<SideUrl>().expect_err(text).to_string();
         assert!(error.contains(problem), "{error}");

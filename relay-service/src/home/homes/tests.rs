@@ -43,7 +43,7 @@ fn a_client_chooses_the_side_of_a_key_that_nobody_has() {
     }
 }
 
-/// Two homes may see a side that restarts differently.
+/// While a side restarts, two homes may get different answers from it.
 #[test]
 fn what_another_home_gave_holds_unless_a_side_holds_the_key() {
     use Answer::{Away, Free, Held};

@@ -1,4 +1,4 @@
-//! actix-web: `HttpServer` with an `App` of one route, a thread per core by itself.
+//! actix-web: `HttpServer` with an `App` of one route. It starts a thread per core itself.
 
 use actix_web::http::KeepAlive;
 use actix_web::{App, HttpResponse, HttpServer, web};
@@ -13,6 +13,6 @@ async fn main() -> anyhow::Result<()> {
     };
     let server = HttpServer::new(app).client_request_timeout(HEAD_TIMEOUT);
     let server = server.keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT));
-    // Its way to stop waits half a minute for connections.
+    // Its own signal handling would wait half a minute for connections.
     Ok(server.disable_signals().bind(addr)?.run().await?)
 }

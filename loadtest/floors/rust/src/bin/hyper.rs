@@ -1,6 +1,6 @@
-//! hyper, without a router. As the guide's first server, a task per connection on tokio's threads; or with `apart` on
-//! threads that have a runtime and a listener of their own each and share nothing; or with `shared` on such threads, where
-//! all requests share a limit, a counter and a background task, as in an article on hyper.
+//! hyper without a router. By default it runs a task per connection on tokio's threads, like the first server of
+//! hyper's guide. With `apart`, each thread has its own runtime and listener and shares nothing. With `shared`, these
+//! threads share a limit, a counter and a background task, as in an article on hyper.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 struct Shared {
-    /// Requests at work at once; a further one waits.
+    /// Limit on requests at once; further ones wait.
     limit: Semaphore,
     answered: AtomicU64,
-    /// Those of the last second.
+    /// Requests answered in the last second.
     rate: AtomicU64,
 }
 
