@@ -1,7 +1,7 @@
 // Draws QR codes. Every function may be called from any thread at any time and keeps no state
 // between calls. The caller frees nothing.
 //
-// cbindgen makes this file from src/c/mod.rs; README.md says how.
+// cbindgen generates this file from src/c/mod.rs; README.md tells how.
 
 #ifndef QR_H
 #define QR_H
@@ -33,7 +33,7 @@ enum qr_status {
   QR_STATUS_BUFFER_TOO_SMALL = 7,
   // The library panicked, which is a bug. The program may continue.
   QR_STATUS_PANIC = 8,
-  // The options are wrong, or there is no such picture. The buffer has the faults.
+  // The options are wrong, or the picture cannot be made. The buffer has the faults.
   QR_STATUS_FAULTS = 9,
   // The library does not know these options: struct_size is wrong, or a field that was added later is not 0.
   QR_STATUS_UNKNOWN_OPTIONS = 10,
@@ -51,14 +51,14 @@ enum qr_level {
   QR_LEVEL_H = 3,
 };
 
-// How the picture looks. No field of this version has a default: set all of them, or pass null for the options. Later
-// versions may have more fields, for which 0 is the default; `struct_size` tells the library how many there are.
+// The options of a picture. No field of this version has a default: set all of them, or pass null for the options.
+// Later versions may have more fields, whose default is 0; `struct_size` tells the library which fields there are.
 struct qr_options {
   // sizeof(struct qr_options).
   uint32_t struct_size;
   // Width and height in pixels, up to 16384. Spare pixels widen the margin.
   uint32_t size_px;
-  // Least width of the quiet zone in modules; the standard asks for 4.
+  // Least width of the quiet zone in modules; the standard requires 4.
   uint32_t margin_modules;
   // A value of enum qr_level.
   int32_t level;
@@ -70,15 +70,15 @@ extern "C" {
 
 // Writes the PNG of a text's QR code to `out` and its length to `*out_len`.
 //
-// `text` is `text_len` bytes of UTF-8. It needs no terminator and may contain NUL. If it is empty,
-// it has a picture too, and the pointer may be null.
+// `text` is `text_len` bytes of UTF-8. It needs no terminator and may contain NUL. An empty text
+// has a picture too; its pointer may be null.
 // `options` may be null, for 200 px, margin 4 and level L.
 // `out` is a buffer of `out_capacity` bytes. It may be null if `out_capacity` is 0.
 // `out_len` must not be null.
 //
 // Returns a value of enum qr_status. With QR_STATUS_BUFFER_TOO_SMALL, `*out_len` is the capacity
-// needed; with every other error it is 0. An error leaves `out` unchanged. QR_STATUS_OK leaves the
-// bytes behind the picture unchanged.
+// needed; with every other error it is 0. An error leaves `out` unchanged. The bytes of `out` after
+// the picture are never changed.
 //
 // # Safety
 // Every pointer that is not null must be valid for the number of bytes given above, `options` for its `struct_size`.
@@ -89,19 +89,19 @@ int32_t qr_png(const uint8_t *text,
                size_t out_capacity,
                size_t *out_len);
 
-// Writes the picture that a query asks for to `out`, its length to `*out_len`, and its media type to
+// Writes the picture that a query describes to `out`, its length to `*out_len`, and its media type to
 // `*media_type`.
 //
-// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as there,
-// for example `text=hello&format=svg&dark=036`. The bytes are the service's.
+// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as in a URL,
+// for example `text=hello&format=svg&dark=036`. The picture has the same bytes as the service's.
 // `out`, `out_capacity` and `out_len` are as in qr_png.
 // `media_type` may be null. Otherwise it gets a string that stays valid for ever and must not be
 // freed, such as "image/svg+xml".
 //
 // Returns a value of enum qr_status. With QR_STATUS_FAULTS, `out` has the faults as a JSON array of
-// objects with "parameter", "code", "detail" and what would work. With QR_STATUS_BUFFER_TOO_SMALL,
-// `*out_len` is the capacity needed, for the picture or the faults. With every other error it is 0 and
-// `out` is unchanged.
+// objects with "parameter", "code" and "detail", and if known "minimum", "maximum", "allowed" and
+// "suggestion". With QR_STATUS_BUFFER_TOO_SMALL, `*out_len` is the capacity needed, for the picture or the
+// faults. With every other error it is 0 and `out` is unchanged.
 //
 // # Safety
 // Every pointer that is not null must be valid for the number of bytes given above.

@@ -8,88 +8,94 @@ export interface QrOptionsOfService {
   data?: string | null;
   /** The kind of symbol. */
   kind?: 'qr' | 'micro' | 'rmqr' | null;
-  /** Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H. */
+  /**
+   * Error correction level. The default is M. Micro QR has L, M and Q, and uses any of them by default; rMQR has
+   * M and H.
+   */
   level?: 'L' | 'M' | 'Q' | 'H' | null;
-  /** Raises the level as far as the version has room. Only for `qr`. */
+  /** Raises the level as far as the version has room for it. Only for `qr`. */
   boost?: boolean | null;
   /** The smallest version allowed: 1 to 40, for Micro QR 1 to 4. */
   version_min?: number | null;
   /** The largest version allowed. */
   version_max?: number | null;
-  /** Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is what takes least area. */
+  /** Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is the size with the smallest area. */
   rmqr_height?: number | null;
   /** Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139. */
   rmqr_width?: number | null;
   /** Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score. */
   mask?: number | null;
-  /** Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode. */
+  /** Mode of the data. `auto` mixes modes to take the fewest bits; `auto-kanji` uses Kanji mode as well. */
   mode?: 'auto' | 'numeric' | 'alphanumeric' | 'byte' | 'kanji' | 'auto-kanji' | null;
   /**
-   * Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
-   * Old readers print the header.
+   * ECI assignment number that declares the encoding of the data: 26 is UTF-8, 20 is Shift JIS, which Kanji mode
+   * uses. Old readers print this header as text.
    */
   eci?: number | null;
-  /** The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`. */
+  /** Declares the data as GS1 element strings, with the character 0x1D as separator. Only for `qr`. */
   gs1?: boolean | null;
   /**
-   * Splits data that are too long for one symbol of `version_max` over up to 16 (structured append),
-   * and draws this one of them, counted from 1. Only for `qr`.
+   * Splits data that is too long for one symbol of `version_max` into up to 16 symbols (structured append),
+   * and draws the symbol with this number, counted from 1. Only for `qr`.
    */
   part?: number | null;
-  /** The format. The path's extension or `Accept` chooses it too; the default is `png`. */
+  /** The format. In the service, the path's extension or `Accept` can choose it too. The default is `png`. */
   format?: 'png' | 'svg' | 'pdf' | 'eps' | 'txt' | 'json' | null;
   /** Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2. */
   margin?: number | null;
-  /** Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred. */
+  /**
+   * Width in pixels, for `png` and `svg`. In a PNG all modules have the same whole number of pixels, and the
+   * symbol is centred.
+   */
   size?: number | null;
   /**
-   * Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
-   * size by default and fills the room it gets.
+   * Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
+   * size by default: it fills the space that the page gives it.
    */
   scale?: number | null;
   /**
-   * How a `png` is compressed: `smallest` is Zopfli's, up to a width of 570 pixels, and takes up to 0.3 s. Not with
-   * shapes or a logo.
+   * Compression of a `png`. `smallest` uses Zopfli up to a width of about 570 pixels, which takes up to 0.3 s;
+   * it excludes shapes, a logo and a caption.
    */
   compression?: 'fast' | 'smallest' | null;
   /** Width in millimetres with the quiet zone, for `pdf` and `eps`. */
   width_mm?: number | null;
   /**
-   * Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-   * opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
-   * default there is black ink alone.
+   * Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
+   * without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,
+   * such as `cmyk(100,70,0,30)`; there the default is black ink alone.
    */
   dark?: string | null;
   /**
-   * Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
-   * the paper by default.
+   * Colour of the light modules and the quiet zone. `transparent` or `0000` draws no background, which is the
+   * default for `pdf` and `eps`.
    */
   light?: string | null;
   /** Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`. */
   shape?: 'square' | 'dots' | 'rounded' | null;
   /** Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`. */
   finder_shape?: 'square' | 'rounded' | 'circle' | null;
-  /** The characters of `txt`. */
+  /** The characters of `txt`: half blocks, or ASCII. */
   style?: 'blocks' | 'ascii' | null;
-  /** The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper. */
+  /** The modules to draw as characters in `txt`: `light` for a dark terminal, `dark` for paper. */
   ink?: 'light' | 'dark' | null;
   /** Title for screen readers, for `svg`. */
   title?: string | null;
   /**
-   * A line below the symbol, for `svg`, `pdf` and `eps`, and for a `png` of the service. A long one has smaller
-   * letters. `pdf` and `eps` have the characters of Windows-1252, those of western Europe; a `png` also Greek
-   * and Cyrillic.
+   * A line of text below the symbol, for `svg`, `pdf` and `eps`, and in the service also for `png`. A long line
+   * gets smaller letters. `pdf` and `eps` can show the characters of Windows-1252 (western Europe), a `png` also
+   * Greek and Cyrillic.
    */
   caption?: string | null;
 }
 
-/** What is wrong with an option, and what would work. */
+/** The fault of an option, and the values that would work. */
 export interface QrFault {
-  /** Its name. */
+  /** Name of the option. */
   parameter: string;
-  /** For programs, such as `out-of-range`. */
+  /** Kind of fault for programs, such as `out-of-range`. */
   code: string;
-  /** For people. */
+  /** The fault in words, for people. */
   detail: string;
   minimum?: number;
   maximum?: number;

@@ -4,10 +4,10 @@ from os import PathLike
 from typing import Any, Literal
 
 class QrError(ValueError):
-    """Options that are wrong, or ask for a picture that there is none of."""
+    """The options are wrong, or the picture that they describe cannot be made."""
 
     faults: list[dict[str, Any]]
-    """Each has parameter, code, detail, and of minimum, maximum, allowed and suggestion what would work."""
+    """Each has parameter, code and detail, and may have minimum, maximum, allowed and suggestion."""
 
 def draw(
     text: str | bytes,
@@ -40,50 +40,52 @@ def draw(
     title: str | None = None,
     caption: str | None = None,
 ) -> bytes:
-    """Draws a QR code: the picture that qr-service sends for the same options.
+    """Draws a QR code, with the same bytes as qr-service for the same options.
 
     kind: The kind of symbol.
-    level: Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H.
-    boost: Raises the level as far as the version has room. Only for `qr`.
+    level: Error correction level. The default is M. Micro QR has L, M and Q, and uses any of them by default; rMQR has
+        M and H.
+    boost: Raises the level as far as the version has room for it. Only for `qr`.
     version_min: The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
     version_max: The largest version allowed.
-    rmqr_height: Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is what takes least area.
+    rmqr_height: Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is the size with the smallest area.
     rmqr_width: Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139.
     mask: Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
-    mode: Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
-    eci: Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
-        Old readers print the header.
-    gs1: The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
-    part: Splits data that are too long for one symbol of `version_max` over up to 16 (structured append),
-        and draws this one of them, counted from 1. Only for `qr`.
-    format: The format. The path's extension or `Accept` chooses it too; the default is `png`.
+    mode: Mode of the data. `auto` mixes modes to take the fewest bits; `auto-kanji` uses Kanji mode as well.
+    eci: ECI assignment number that declares the encoding of the data: 26 is UTF-8, 20 is Shift JIS, which Kanji mode
+        uses. Old readers print this header as text.
+    gs1: Declares the data as GS1 element strings, with the character 0x1D as separator. Only for `qr`.
+    part: Splits data that is too long for one symbol of `version_max` into up to 16 symbols (structured append),
+        and draws the symbol with this number, counted from 1. Only for `qr`.
+    format: The format. In the service, the path's extension or `Accept` can choose it too. The default is `png`.
     margin: Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
-    size: Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred.
-    scale: Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
-        size by default and fills the room it gets.
-    compression: How a `png` is compressed: `smallest` is Zopfli's, up to a width of 570 pixels, and takes up to 0.3 s. Not with
-        shapes or a logo.
+    size: Width in pixels, for `png` and `svg`. In a PNG all modules have the same whole number of pixels, and the
+        symbol is centred.
+    scale: Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
+        size by default: it fills the space that the page gives it.
+    compression: Compression of a `png`. `smallest` uses Zopfli up to a width of about 570 pixels, which takes up to 0.3 s;
+        it excludes shapes, a logo and a caption.
     width_mm: Width in millimetres with the quiet zone, for `pdf` and `eps`.
-    dark: Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-        opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
-        default there is black ink alone.
-    light: Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
-        the paper by default.
+    dark: Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
+        without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,
+        such as `cmyk(100,70,0,30)`; there the default is black ink alone.
+    light: Colour of the light modules and the quiet zone. `transparent` or `0000` draws no background, which is the
+        default for `pdf` and `eps`.
     shape: Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
     finder_shape: Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
-    style: The characters of `txt`.
-    ink: The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
+    style: The characters of `txt`: half blocks, or ASCII.
+    ink: The modules to draw as characters in `txt`: `light` for a dark terminal, `dark` for paper.
     title: Title for screen readers, for `svg`.
-    caption: A line below the symbol, for `svg`, `pdf` and `eps`, and for a `png` of the service. A long one has smaller
-        letters. `pdf` and `eps` have the characters of Windows-1252, those of western Europe; a `png` also Greek
-        and Cyrillic.
+    caption: A line of text below the symbol, for `svg`, `pdf` and `eps`, and in the service also for `png`. A long line
+        gets smaller letters. `pdf` and `eps` can show the characters of Windows-1252 (western Europe), a `png` also
+        Greek and Cyrillic.
     """
 
 def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:
-    """Draws into a file, with the options of draw. Its extension is the format, unless that is given."""
+    """Draws into a file, with the options of draw. The default format is the file's extension."""
 
 def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:
-    """The modules row by row, without quiet zone: True is dark. Takes draw's options of the symbol."""
+    """The modules row by row, without quiet zone: True is dark. Takes draw's options for the symbol."""
 
 def make_sequence(text: str | bytes, /, **options: Any) -> list[bytes]:
-    """Draws a text over as many codes of version_max as it takes, at most 16, linked by structured append."""
+    """Splits a text into as few codes of up to version_max as hold it, at most 16 (structured append)."""
