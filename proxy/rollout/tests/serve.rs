@@ -102,7 +102,7 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     let (server, admin) = stage.serve("ramp-a");
     let said = stage.says(&["ramp", "--steps", "50,100", "--hold", "1s", "--patience", "60s"]);
     assert!(
-        said.contains("The run is ordered") && said.contains("done: step 2 of 2, 100%"),
+        said.contains("The run is recorded") && said.contains("done: step 2 of 2, 100%"),
         "{said}"
     );
     assert!(stage.is_at("100") && stage.api.share() == "100");
