@@ -62,9 +62,9 @@ fn lines_that_cannot_be_compared_are_skipped_with_a_count() {
     assert_eq!(output.status.code(), Some(0), "{printed}");
     for said in [
         "1 requests: 1 match\n",
-        "1 whose body the log has not (the first in line 3)",
+        "1 whose body is not in the log (the first in line 3)",
         "1 of no route (the first in line 2)",
-        "1 of a method that route orders has not, GET (the first in line 4)",
+        "1 whose method GET route orders does not have (the first in line 4)",
         "1 without a request (the first in line 5)",
     ] {
         assert!(printed.contains(said), "{said} in {printed}");
@@ -125,7 +125,7 @@ fn the_report_has_all_differences_and_the_noise_by_field() {
     for said in [
         "noise: noisy: json /id: differs in 2 of 2 pairs of the old side with itself, and in 2 of 2 of both sides\n",
         "noise: noisy: the judge leaves them out with ignore = [\"/id\", \"/items/*/token\"]\n",
-        "noise: many: 1 answers of the old side are the same when asked again\n",
+        "noise: many: 1 answers of the old side are the same when requested again\n",
     ] {
         assert!(printed.contains(said), "{said} in {printed}");
     }

@@ -27,8 +27,8 @@ pub fn prepared(nginx_dir: &Path) -> Vec<String> {
     names
 }
 
-/// Gives a route's folder a share file or a split.conf, depending on whether it is a route of sessions. Returns `wanted`
-/// without the values that such a route cannot have: routes of sessions have neither key nor mirror.
+/// Gives a route's folder a share file or a split.conf, depending on whether it is a route of sessions. Returns
+/// `wanted` without the values that such a route cannot have: routes of sessions have neither key nor mirror.
 pub(crate) fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow::Result<Wanted> {
     if route.is_session() == split::is_of_sessions(dir) {
     } else if route.is_session() {

@@ -153,8 +153,8 @@ pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Re
     Ok(true)
 }
 
-/// Stops a route whose run is silent. Asks the cluster first whether a process holds the run, since this watcher may have
-/// missed heartbeats. The watchers of several proxies may do this at once; the result is the same.
+/// Stops a route whose run is silent. Asks the cluster first whether a process holds the run, since this watcher may
+/// have missed heartbeats. The watchers of several proxies may do this at once; the result is the same.
 fn stop_lost(store: &OnCluster, why: &str) {
     let mut problem = Problem::default();
     let stop = || {

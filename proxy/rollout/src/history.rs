@@ -62,8 +62,8 @@ impl History {
         self.last = None;
     }
 
-    /// Appends the results of the last judgement if enough time has passed since the last line. Fails if the file cannot
-    /// be written.
+    /// Appends the results of the last judgement if enough time has passed since the last line. Fails if the file
+    /// cannot be written.
     pub(crate) fn add(&mut self, route_dir: &Path, state: &State) -> anyhow::Result<()> {
         let now = SystemTime::now();
         let since = |when: SystemTime| now.duration_since(when).unwrap_or_default();
@@ -90,8 +90,8 @@ fn began(state: &State) -> SystemTime {
     humantime::parse_rfc3339(&state.run).unwrap_or_else(|_| SystemTime::now())
 }
 
-/// Writes the report of a run that has ended, as JSON and as HTML, and returns the path of the HTML. If that fails, prints
-/// the reason on stderr and returns `None`, since the run has ended anyway.
+/// Writes the report of a run that has ended, as JSON and as HTML, and returns the path of the HTML. If that fails,
+/// prints the reason on stderr and returns `None`, since the run has ended anyway.
 pub(crate) fn leave(
     nginx: &Nginx,
     state: &State,

@@ -221,9 +221,9 @@ fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
     Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
 }
 
-/// The named route, or else the only route of this nginx. If exactly one route is not of sessions, it is chosen, so that
-/// commands without a name still work after a route of sessions was added. Fails if the named route does not exist, or
-/// the choice is not unique.
+/// The named route, or else the only route of this nginx. If exactly one route is not of sessions, it is chosen, so
+/// that commands without a name still work after a route of sessions was added. Fails if the named route does not
+/// exist, or the choice is not unique.
 pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<String> {
     let known = |name: String| {
         let sessions = split::is_of_sessions(&route_dir(nginx_dir, &name));

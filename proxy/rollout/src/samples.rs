@@ -92,8 +92,8 @@ impl Sampler {
         Ok(with_shares(in_order(intervals), &shares))
     }
 
-    /// The intervals of a range that were not counted yet. With `is_whole`, the interval of [`OwnSampler`] ends with the
-    /// range.
+    /// The intervals of a range that were not counted yet. With `is_whole`, the interval of [`OwnSampler`] ends with
+    /// the range.
     fn ask(
         &mut self,
         prometheus: &Prometheus,
@@ -107,8 +107,8 @@ impl Sampler {
         Ok(intervals)
     }
 
-    /// The differences between samples, as one interval for each scrape of each instance. Leaves out intervals in which a
-    /// counter restarted from 0, since the counts before the restart are lost.
+    /// The differences between samples, as one interval for each scrape of each instance. Leaves out intervals in which
+    /// a counter restarted from 0, since the counts before the restart are lost.
     fn count(&mut self, series: &[Series]) -> Vec<Interval> {
         let mut intervals: BTreeMap<(String, u64), Interval> = BTreeMap::new();
         let mut scraped = self.scraped.clone();
@@ -152,8 +152,8 @@ fn in_order(mut intervals: Vec<Interval>) -> Vec<Interval> {
     intervals
 }
 
-/// Gives each interval the last share scraped before it ended. Drops intervals that overlap the time between two scrapes
-/// with different shares, in which the share changed at some unknown time.
+/// Gives each interval the last share scraped before it ended. Drops intervals that overlap the time between two
+/// scrapes with different shares, in which the share changed at some unknown time.
 fn with_shares(intervals: Vec<Interval>, shares: &[(f64, f64)]) -> Vec<Interval> {
     let of = |interval: Interval| {
         let began = interval.end - interval.seconds;

@@ -1,8 +1,8 @@
 //! Carries out the runs of a cluster: `carve serve`.
 //!
-//! `carve ramp` starts a run by writing its state to the ConfigMap, and a process that ends leaves its run there too. So
-//! `serve` starts new runs and resumes those of a process that gave them up or sends no heartbeats, in the same way. It
-//! also keeps copies of every route's split, stop and run, from which it writes metrics.
+//! `carve ramp` starts a run by writing its state to the ConfigMap, and a process that ends leaves its run there too.
+//! So `serve` starts new runs and resumes those of a process that gave them up or sends no heartbeats, in the same way.
+//! It also keeps copies of every route's split, stop and run, from which it writes metrics.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

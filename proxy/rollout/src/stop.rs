@@ -33,8 +33,8 @@ pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Stops a route until [`release`]. A rollback does this first, since it takes effect at once: it needs no lock, no disk
-/// space, no check and no reload, unlike the rest of the rollback.
+/// Stops a route until [`release`]. A rollback does this first, since it takes effect at once: it needs no lock, no
+/// disk space, no check and no reload, unlike the rest of the rollback.
 pub(crate) fn brake(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
     nginx.store.put_stop(&Stop { is_brake: true, ..Stop::now(&nginx.by.actor, why) })
 }
@@ -44,9 +44,9 @@ pub(crate) fn release(nginx: &Nginx) -> anyhow::Result<()> {
     nginx.store.lift_stop(true)
 }
 
-/// Stops a route. Returns once every nginx sends each new request of it to the old side, which takes milliseconds on one
-/// machine and about a second on a cluster. Returns a warning if the stop is in force but would not survive a restart.
-/// Fails if there is no such route, or nginx does not report the stop in time.
+/// Stops a route. Returns once every nginx sends each new request of it to the old side, which takes milliseconds on
+/// one machine and about a second on a cluster. Returns a warning if the stop is in force but would not survive a
+/// restart. Fails if there is no such route, or nginx does not report the stop in time.
 pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     let stop = Stop::now(&nginx.by.actor, reason);
     nginx.store.put_stop(&stop)?;
@@ -67,8 +67,8 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     Ok(nginx.store.kept_stop().and_then(|file| keep_over_restart(nginx, file, stop)))
 }
 
-/// Stores a stop for a restart, and logs it. Returns a warning if it cannot be stored in time. A hung disk must not delay
-/// a stop, so another thread writes, and is left behind if it takes too long.
+/// Stores a stop for a restart, and logs it. Returns a warning if it cannot be stored in time. A hung disk must not
+/// delay a stop, so another thread writes, and is left behind if it takes too long.
 fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String> {
     let nginx = nginx.clone();
     let (sender, receiver) = mpsc::channel();
@@ -92,8 +92,8 @@ fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String>
     Some(format!("the stop is in force, but a restart of the machine would end it: {problem}"))
 }
 
-/// Ends a stop and returns it. Sets the share to 0 first, so that no request moves to the new side. Fails if the reason is
-/// empty, the route is not stopped, or the share cannot be set.
+/// Ends a stop and returns it. Sets the share to 0 first, so that no request moves to the new side. Fails if the reason
+/// is empty, the route is not stopped, or the share cannot be set.
 pub fn clear(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<Stop> {
     ensure!(!reason.trim().is_empty(), "--reason: say why the route may be split again");
     let stop = in_force(nginx)?.with_context(|| format!("{} is not stopped", nginx.route))?;

@@ -57,8 +57,8 @@ impl Stop {
         })
     }
 
-    /// Describes since when and why the route is stopped. The reason may be missing: a full disk does not store it, and a
-    /// slow disk may not have stored it yet.
+    /// Describes since when and why the route is stopped. The reason may be missing: a full disk does not store it, and
+    /// a slow disk may not have stored it yet.
     pub fn said(&self) -> String {
         let reason = if self.reason.is_empty() { "no reason is recorded" } else { &self.reason };
         let by = if self.actor.is_empty() { String::new() } else { format!(" by {}", self.actor) };

@@ -93,8 +93,8 @@ impl Traffic for Homes {
     }
 }
 
-/// Asks the running homes of a route at their admin listeners for the split that they use. Fails if none runs, one does not
-/// answer, or they differ.
+/// Asks the running homes of a route at their admin listeners for the split that they use. Fails if none runs, one does
+/// not answer, or they differ.
 pub(crate) fn used_by(route: &Route) -> anyhow::Result<Split> {
     let urls = route.file.homes.iter().map(|home| format!("{}/share", home.admin));
     let answers = urls.map(|url| (http::body("the home", &url, ADMIN_TIMEOUT), url));
@@ -107,8 +107,8 @@ pub(crate) fn used_by(route: &Route) -> anyhow::Result<Split> {
     .context("no home of the route runs")
 }
 
-/// The split that all servers have; `None` if there are no servers. `all` has each server's split and address. Fails with
-/// the first error, or if the splits differ.
+/// The split that all servers have; `None` if there are no servers. `all` has each server's split and address. Fails
+/// with the first error, or if the splits differ.
 pub(crate) fn agreed(
     all: impl Iterator<Item = anyhow::Result<(Split, String)>>,
 ) -> anyhow::Result<Option<Split>> {

@@ -24,8 +24,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The actor of the watcher's rollbacks.
 pub const WATCH: &str = "carve watch";
 
-/// Watches every route below nginx' prefix until `interrupted` is set, and reports on stderr. `nginx` returns the nginx of a
-/// route.
+/// Watches every route below nginx' prefix until `interrupted` is set, and reports on stderr. `nginx` returns the nginx
+/// of a route.
 pub fn watch(
     dir: &Path,
     nginx: impl Fn(&str) -> Nginx,
@@ -47,8 +47,8 @@ pub fn watch(
 pub(crate) struct Watcher(BTreeMap<String, Heard>);
 
 impl Watcher {
-    /// Calls `back` for each route whose run is silent, with the route and the reason. Calls it again at the next look if
-    /// it fails.
+    /// Calls `back` for each route whose run is silent, with the route and the reason. Calls it again at the next look
+    /// if it fails.
     pub(crate) fn look(
         &mut self,
         dir: &Path,
@@ -62,8 +62,8 @@ impl Watcher {
     }
 }
 
-/// The heartbeat of one run. The watcher measures on its own monotonic clock how long it has not changed, so clocks that
-/// jump or differ do not make a run silent.
+/// The heartbeat of one run. The watcher measures on its own monotonic clock how long it has not changed, so clocks
+/// that jump or differ do not make a run silent.
 struct Heard {
     beat: Option<SystemTime>,
     since: Instant,

@@ -1,7 +1,7 @@
 //! Posts the events of a run as JSON to each webhook.
 //!
-//! Each webhook has a thread and a bounded queue, so a rollback never waits for one. An event that finds the queue full,
-//! or that the webhook still refuses after all tries, is dropped and reported on stderr.
+//! Each webhook has a thread and a bounded queue, so a rollback never waits for one. An event that finds the queue
+//! full, or that the webhook still refuses after all tries, is dropped and reported on stderr.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! Makes the running stack follow its files: route files and `carve.toml` when someone runs `carve apply`, and by itself
-//! DNS names and certificates.
+//! Makes the running stack follow its files: route files and `carve.toml` when someone runs `carve apply`, and by
+//! itself DNS names and certificates.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +22,8 @@ const POLL: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(200);
 
 /// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them without losing a
-/// request. Returns the routes that were added, changed and removed. Fails, and changes nothing, if nothing runs, a file
-/// has a mistake, or nginx does not accept them.
+/// request. Returns the routes that were added, changed and removed. Fails, and changes nothing, if nothing runs, a
+/// file has a mistake, or nginx does not accept them.
 pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let supervisor = Supervisor::new(settings.run_dir.clone());
     ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());

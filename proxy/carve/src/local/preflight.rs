@@ -55,7 +55,8 @@ pub fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Checks that every address is free. The error lists those in use, with their variable and the process that holds them.
+/// Checks that every address is free. The error lists those in use, with their variable and the process that holds
+/// them.
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     let mut held = Vec::new();

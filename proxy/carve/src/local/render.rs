@@ -1,8 +1,8 @@
 //! Renders the files that a stack runs from.
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering replaces these
-//! addresses, so every stack uses the same source files. nginx' files for the routes are made from the route files, with
-//! the relay's addresses replaced too.
+//! addresses, so every stack uses the same source files. nginx' files for the routes are made from the route files,
+//! with the relay's addresses replaced too.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -174,8 +174,8 @@ pub struct Started {
 }
 
 impl Settings {
-    /// The settings of the stack in a run folder; the defaults if none was started there. Fails if `started.json` cannot
-    /// be read.
+    /// The settings of the stack in a run folder; the defaults if none was started there. Fails if `started.json`
+    /// cannot be read.
     pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
         let started = started_in(&run_dir)?;
         let addresses = started.as_ref().and_then(|started| started.addresses.clone());
@@ -282,8 +282,8 @@ fn listens(addr: SocketAddr, socket: Option<SocketPath>) -> String {
     format!("{addr}{}", socket.unwrap_or_default())
 }
 
-/// The supervisor's socket, in the run folder. If that path is too long for a socket (107 bytes on Linux), it is in /tmp,
-/// named by a hash of the folder.
+/// The supervisor's socket, in the run folder. If that path is too long for a socket (107 bytes on Linux), it is in
+/// /tmp, named by a hash of the folder.
 fn socket(settings: &Settings) -> PathBuf {
     let here = settings.run_dir.join("carve.sock");
     if here.as_os_str().len() <= 107 {

@@ -299,8 +299,8 @@ impl Settings {
     }
 }
 
-/// The path of another binary of the same build: beside `program`, or in the folder above if `program` is one of cargo's
-/// examples.
+/// The path of another binary of the same build: beside `program`, or in the folder above if `program` is one of
+/// cargo's examples.
 pub fn beside(program: &Path, name: &str) -> PathBuf {
     let above = program.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     above.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.with_file_name(name))

@@ -1,5 +1,5 @@
-//! A client for one ConfigMap of the Kubernetes API, or for JSON of the same form: a copy in a file, or another machine's
-//! state.
+//! A client for one ConfigMap of the Kubernetes API, or for JSON of the same form: a copy in a file, or another
+//! machine's state.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ use super::ConfigMap;
 use crate::{files, http};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The timeout for another machine. Short, since it is on the same network, and a lost packet must not delay a rollback.
+/// The timeout for another machine. Short, since it is on the same network, and a lost packet must not delay a
+/// rollback.
 const OF_A_MACHINE: Duration = Duration::from_secs(2);
 /// How often to read a copy, and another machine's state.
 const LOOK_AT_COPY: Duration = Duration::from_millis(50);
@@ -114,8 +115,8 @@ impl Api {
     }
 
     /// Calls `take` with the current object and after each change, until `take` returns false or the API ends the watch
-    /// after [`WATCH`]. It sends no resource version: the watch then begins with the current object, so no version can be
-    /// too old, and no list request is needed.
+    /// after [`WATCH`]. It sends no resource version: the watch then begins with the current object, so no version can
+    /// be too old, and no list request is needed.
     pub(super) fn watch(
         &self,
         of: &ConfigMap,

@@ -112,8 +112,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Reads the credentials, and sends no request yet. `url` is the API's, without `/api/v1`, or `file:FILE` for a copy.
-    /// `credentials` is the folder of `token` and `ca.crt`, which are read if the URL is https. `proxies` is the
+    /// Reads the credentials, and sends no request yet. `url` is the API's, without `/api/v1`, or `file:FILE` for a
+    /// copy. `credentials` is the folder of `token` and `ca.crt`, which are read if the URL is https. `proxies` is the
     /// HOST:PORT of the admin listeners; HOST resolves to every proxy that is ready. Their addresses are kept in
     /// `folder`, if it exists. Fails if the credentials are missing or invalid.
     pub fn new(
@@ -152,8 +152,8 @@ impl Cluster {
         Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, Arc::new(traffic))
     }
 
-    /// A route of the cluster, with its file, its split and the last state of its run copied below `dir`. A command then
-    /// works on this copy. Fails if the proxies or the API do not answer.
+    /// A route of the cluster, with its file, its split and the last state of its run copied below `dir`. A command
+    /// then works on this copy. Fails if the proxies or the API do not answer.
     pub fn copied(&self, dir: &Path, route: &str) -> anyhow::Result<Nginx> {
         let store = self.store(dir, route);
         store.copy()?;
@@ -181,8 +181,9 @@ impl Cluster {
         })
     }
 
-    /// Calls `change` with the ConfigMap and applies the patch that it returns to the data; with `None` it writes nothing.
-    /// Tries again if somebody else has changed the ConfigMap in between. Returns the second value of `change`.
+    /// Calls `change` with the ConfigMap and applies the patch that it returns to the data; with `None` it writes
+    /// nothing. Tries again if somebody else has changed the ConfigMap in between. Returns the second value of
+    /// `change`.
     fn update<T>(
         &self,
         mut change: impl FnMut(&Value) -> anyhow::Result<(Option<Value>, T)>,
@@ -208,8 +209,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Calls `look` with the ConfigMap after each change and each second, until it returns `Ok(false)` or `interrupted` is
-    /// set. `look` gets `None` while the API does not answer. Reports each problem on stderr once.
+    /// Calls `look` with the ConfigMap after each change and each second, until it returns `Ok(false)` or `interrupted`
+    /// is set. `look` gets `None` while the API does not answer. Reports each problem on stderr once.
     pub(crate) fn watch(
         &self,
         interrupted: &AtomicBool,

@@ -25,8 +25,8 @@ pub(super) struct Proxies {
     name: String,
     /// The file of the last addresses from DNS.
     file: PathBuf,
-    /// Whether DNS did not answer in time. Later lookups then do not wait for it, since each would delay a rollback by a
-    /// second.
+    /// Whether DNS did not answer in time. Later lookups then do not wait for it, since each would delay a rollback by
+    /// a second.
     is_dns_away: Arc<AtomicBool>,
 }
 
@@ -69,8 +69,8 @@ impl Proxies {
         Ok(found)
     }
 
-    /// Asks all proxies at once and returns the first success, so that a rollback does not wait for a proxy that is gone.
-    /// Fails with the last error if none succeeds.
+    /// Asks all proxies at once and returns the first success, so that a rollback does not wait for a proxy that is
+    /// gone. Fails with the last error if none succeeds.
     pub(super) fn ask<T: Send + 'static>(
         &self,
         question: impl Fn(SocketAddr) -> anyhow::Result<T> + Clone + Send + 'static,

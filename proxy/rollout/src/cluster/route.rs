@@ -31,8 +31,8 @@ pub(crate) struct OnCluster {
     pub(super) cluster: Cluster,
     pub(super) nginx_dir: PathBuf,
     pub(crate) route: String,
-    /// The entries as this process last read or wrote them. If the ConfigMap differs, somebody else has changed them. Its
-    /// resource version does not show that, since all runs write their state there all the time.
+    /// The entries as this process last read or wrote them. If the ConfigMap differs, somebody else has changed them.
+    /// Its resource version does not show that, since all runs write their state there all the time.
     pub(super) seen: Mutex<Seen>,
 }
 
@@ -101,8 +101,8 @@ impl OnCluster {
         told.map_or(Ok(()), |told| told.state.save(&self.dir()))
     }
 
-    /// Makes `me` the holder of the run and returns the run's state. Fails if the run's entry is no longer `before`, since
-    /// another process has then taken the run over.
+    /// Makes `me` the holder of the run and returns the run's state. Fails if the run's entry is no longer `before`,
+    /// since another process has then taken the run over.
     pub(crate) fn hold(&self, me: &str, before: &str) -> anyhow::Result<State> {
         let state = self.cluster.update(|object| {
             let said = Said::of(&self.route, object);

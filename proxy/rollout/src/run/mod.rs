@@ -217,8 +217,8 @@ impl<'a> Run<'a> {
                 Step::Stopped => return Ok(self.stopped()),
                 Step::Interrupted => {
                     let is_paused = self.state.phase == Phase::Paused;
-                    // On a cluster another process takes the run over and keeps it paused. On one machine a person resumes
-                    // it, and wants it to go on.
+                    // On a cluster another process takes the run over and keeps it paused. On one machine a person
+                    // resumes it, and wants it to go on.
                     if is_paused && self.around.nginx.store.is_carried_on() {
                         let why = self.state.reason.clone();
                         return Ok(self.stay(Phase::Paused, &why));
@@ -257,8 +257,8 @@ impl<'a> Run<'a> {
         Ok(judgement.with(readings))
     }
 
-    /// Sets the step's share and holds it. Saves the step first, so that a run killed in between finds the share of this
-    /// step or of the one before, and can resume from both.
+    /// Sets the step's share and holds it. Saves the step first, so that a run killed in between finds the share of
+    /// this step or of the one before, and can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
         if self.is_stopped() {
             return Ok(Step::Stopped);
@@ -320,8 +320,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a gate or a test has no data, or a gate waits for data that no longer arrives. Waiting for more data that
-    /// still arrives does not count.
+    /// Whether a gate or a test has no data, or a gate waits for data that no longer arrives. Waiting for more data
+    /// that still arrives does not count.
     fn is_missing_data(&self, judgement: &Judgement) -> bool {
         let patience = self.state.plan.patience;
         let is_stuck = |reading: &Reading| {
@@ -387,8 +387,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Marks the last share as no longer held by a run. If this fails, answers stay cached for at most a minute until the
-    /// next change, which does not justify undoing the run.
+    /// Marks the last share as no longer held by a run. If this fails, answers stay cached for at most a minute until
+    /// the next change, which does not justify undoing the run.
     fn let_go(&self) {
         let Surroundings { nginx, lock, .. } = self.around;
         let wanted = Wanted { held: Some(false), ..Wanted::default() };
