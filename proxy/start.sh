@@ -1,5 +1,6 @@
 #!/bin/sh
-# Starts nginx in a container. First copies the files of the image, or those mounted over them, into nginx' empty prefix.
+# Starts nginx in a container. First copies the files of the image, or those mounted over them, into nginx' empty
+# prefix.
 #
 # Settings, all variables, for docs/reference/settings.py: NAME [default] meaning.
 #   NGINX_WORKERS [4] number of nginx' worker processes

@@ -45,8 +45,8 @@ pub struct Arguments {
     #[arg(value_parser = percent)]
     pub(crate) json_percent: f64,
 
-    /// MiB of the log to keep for the next scrape and the reader of the JSON lines; older lines are dropped. Must be less
-    /// than the log's filesystem has
+    /// MiB of the log to keep for the next scrape and the reader of the JSON lines; older lines are dropped. Must be
+    /// less than the log's filesystem has
     #[arg(long, env = "EDGE_KEEP_MIB", default_value = "64", value_name = "MIB")]
     #[arg(value_parser = value_parser!(u32).range(1..))]
     pub(crate) keep_mib: u32,

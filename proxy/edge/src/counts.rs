@@ -1,7 +1,7 @@
 //! The counters of the log's lines.
 //!
-//! They are plain integers in arrays: counting a line looks up its route and increments some of them, and allocates only
-//! for a new route.
+//! They are plain integers in arrays: counting a line looks up its route and increments some of them, and allocates
+//! only for a new route.
 
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
@@ -124,8 +124,8 @@ impl Counts {
     }
 
     /// Counts the whole lines in `bytes`, and returns how many bytes need not be read again. Leaves the bytes after the
-    /// last newline for the next call, when the line may be complete. Drops the bytes of a line that is too long: the line
-    /// counts as malformed once, and `is_in_long_line` is set until its end was read.
+    /// last newline for the next call, when the line may be complete. Drops the bytes of a line that is too long: the
+    /// line counts as malformed once, and `is_in_long_line` is set until its end was read.
     pub(crate) fn take(&mut self, bytes: &[u8], is_in_long_line: &mut bool) -> usize {
         let mut rest = bytes;
         while let Some(end) = memchr(b'\n', rest) {

@@ -98,8 +98,8 @@ impl Follower {
         !self.logs.is_empty()
     }
 
-    /// Reads the new lines of all files, then saves the offsets and frees the bytes that no restart needs. Returns whether
-    /// there is more to read.
+    /// Reads the new lines of all files, then saves the offsets and frees the bytes that no restart needs. Returns
+    /// whether there is more to read.
     pub(crate) fn poll(&mut self) -> bool {
         let outcome = self.read();
         let has_more = *outcome.as_ref().unwrap_or(&false);
@@ -210,8 +210,8 @@ impl Follower {
         Ok(taken > 0)
     }
 
-    /// Closes replaced files that are printed and have been silent for long enough. Counts a last line without a newline
-    /// as malformed.
+    /// Closes replaced files that are printed and have been silent for long enough. Counts a last line without a
+    /// newline as malformed.
     fn close_replaced(&mut self) {
         let replaced = self.logs.len().saturating_sub(1);
         for index in (0..replaced).rev() {
@@ -228,8 +228,8 @@ impl Follower {
         }
     }
 
-    /// Frees the bytes up to `ends`, which no restart needs, in steps of [`FREE_BYTES`]. The file keeps its length, since
-    /// nginx appends to it.
+    /// Frees the bytes up to `ends`, which no restart needs, in steps of [`FREE_BYTES`]. The file keeps its length,
+    /// since nginx appends to it.
     fn free(&mut self, ends: &[u64]) {
         for (log, end) in self.logs.iter_mut().zip(ends) {
             let end = end / FREE_BYTES * FREE_BYTES;
@@ -242,7 +242,10 @@ impl Follower {
                 Err(error) => {
                     self.can_free = false;
                     let error = error.to_string();
-                    tracing::warn!(error, "cannot free the lines that were read, so the log needs rotation");
+                    tracing::warn!(
+                        error,
+                        "cannot free the lines that were read, so the log needs rotation"
+                    );
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Converts a line of the access log to JSON.
 //!
-//! If nginx wrote the JSON itself, each request would cost a regular expression, four maps and a check of every byte while
-//! the client waits. So nginx writes fields separated by tabs, and this module makes the same JSON, byte for byte.
+//! If nginx wrote the JSON itself, each request would cost a regular expression, four maps and a check of every byte
+//! while the client waits. So nginx writes fields separated by tabs, and this module makes the same JSON, byte for
+//! byte.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, UNIX_EPOCH};
@@ -37,9 +38,9 @@ impl Lines {
         Lines { least_left_out, second: None, text: String::new() }
     }
 
-    /// Appends the JSON of each of `lines`, which are whole, and returns the number of JSON lines. Leaves out lines of the
-    /// admin server, of the share that is not chosen, malformed lines, and lines of older versions without the needed
-    /// fields.
+    /// Appends the JSON of each of `lines`, which are whole, and returns the number of JSON lines. Leaves out lines of
+    /// the admin server, of the share that is not chosen, malformed lines, and lines of older versions without the
+    /// needed fields.
     pub(crate) fn convert(&mut self, lines: &[u8], to: &mut Vec<u8>) -> u64 {
         let (mut count, mut start) = (0, 0);
         for end in memchr_iter(b'\n', lines).chain([lines.len()]) {
@@ -49,8 +50,8 @@ impl Lines {
         count
     }
 
-    /// Whether the request with this id is chosen. Depends only on the id, so that all proxies that a request passes make
-    /// the same choice.
+    /// Whether the request with this id is chosen. Depends only on the id, so that all proxies that a request passes
+    /// make the same choice.
     fn is_chosen(&self, id: &[u8]) -> bool {
         let hash = || {
             let mut hasher = DefaultHasher::new();

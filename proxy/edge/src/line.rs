@@ -124,7 +124,8 @@ pub(crate) struct Tries {
     pub(crate) was_asked: bool,
     /// Whether nginx asked a second server, because the first one failed.
     pub(crate) has_retry: bool,
-    /// Whether nginx found no server to ask at one of the tries, because it knew none or all were paused after failures.
+    /// Whether nginx found no server to ask at one of the tries, because it knew none or all were paused after
+    /// failures.
     pub(crate) had_no_live: bool,
 }
 
@@ -150,8 +151,8 @@ impl<'a> Line<'a> {
         Self::of(&fields(line)?)
     }
 
-    /// Makes a line of its fields; `None` if one is malformed. A location sets `$side` before nginx applies its limits. If
-    /// nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
+    /// Makes a line of its fields; `None` if one is malformed. A location sets `$side` before nginx applies its limits.
+    /// If nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
     /// [`Side::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
         let [

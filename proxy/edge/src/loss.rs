@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 /// A request that ended this long ago has its line in the log. nginx flushes after 1 s; the rest is a margin for busy
 /// workers.
 pub(crate) const LAG: Duration = Duration::from_secs(10);
-/// The most readings that are kept, at one per second. Only those of the last [`LAG`] are needed, unless the log was not
-/// read to its end for longer.
+/// The most readings that are kept, at one per second. Only those of the last [`LAG`] are needed, unless the log was
+/// not read to its end for longer.
 const MAX_READINGS: usize = 60;
 
 /// The counters of `stub_status`.

@@ -1,7 +1,7 @@
 //! Outages of a side: the time from five failed attempts in a row until an answered one.
 //!
-//! nginx pauses a side after three failures, which happens again and again if only one in a hundred requests times out. So
-//! refused requests do not show that the side was out of service, but failures without an answer between them do.
+//! nginx pauses a side after three failures, which happens again and again if only one in a hundred requests times out.
+//! So refused requests do not show that the side was out of service, but failures without an answer between them do.
 //!
 //! Each worker of nginx writes its lines once a second, so the lines are not in order of time. They are counted in time
 //! slots by the time at which they ended, and a slot is evaluated once no earlier line can follow.

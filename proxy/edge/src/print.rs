@@ -1,8 +1,8 @@
 //! Writes the counted lines as JSON to standard output or to a file.
 //!
-//! [`Printer`] reads the lines from the log on a thread of its own, so counting never waits. While nobody reads the output,
-//! the lines stay in the log. The counting thread must free the log, so it drops lines that have waited for too long. The
-//! dropped lines are counted, and a line of output has their number.
+//! [`Printer`] reads the lines from the log on a thread of its own, so counting never waits. While nobody reads the
+//! output, the lines stay in the log. The counting thread must free the log, so it drops lines that have waited for too
+//! long. The dropped lines are counted, and a line of output has their number.
 
 use std::io::Write;
 use std::sync::Arc;

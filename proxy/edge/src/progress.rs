@@ -1,9 +1,9 @@
 //! The state that the reader, the printer, the metrics and the watcher of nginx' status share.
 //!
 //! A restarted `edge` counts from 0, and Prometheus adds its counts to those of the last scrape before the restart. So
-//! each line must be in a scrape of exactly one of the two processes: the offset file has the position of the last scrape,
-//! not that of the reader, and lines that were read but not scraped are read again. Printed lines must not be printed
-//! again, so their position has a file of its own.
+//! each line must be in a scrape of exactly one of the two processes: the offset file has the position of the last
+//! scrape, not that of the reader, and lines that were read but not scraped are read again. Printed lines must not be
+//! printed again, so their position has a file of its own.
 
 use std::fs::File;
 use std::io;
@@ -147,9 +147,9 @@ impl Progress {
         self.done().left_out
     }
 
-    /// Writes the offset files if the positions have changed. The printed position changes all the time, so it is written
-    /// once per [`SAVE_PERIOD`], or now if `at_last`. Gives up lines that nobody has scraped for too long. Returns how
-    /// many bytes of each log file no restart needs. Fails if a file cannot be written.
+    /// Writes the offset files if the positions have changed. The printed position changes all the time, so it is
+    /// written once per [`SAVE_PERIOD`], or now if `at_last`. Gives up lines that nobody has scraped for too long.
+    /// Returns how many bytes of each log file no restart needs. Fails if a file cannot be written.
     pub(crate) fn save(&self, at_last: bool) -> io::Result<Vec<u64>> {
         // Held until the end, so that older positions never overwrite newer ones.
         let mut saved = lock(&self.saved);

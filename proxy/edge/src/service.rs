@@ -37,8 +37,8 @@ pub(crate) async fn run(settings: Arguments) -> anyhow::Result<()> {
             LogFile::open(file).with_context(|| format!("EDGE_JSON_FILE: {}", file.display()))?,
         ),
         None => {
-            // A larger pipe wakes the reader of the output less often. Fails without permission, or if standard output is
-            // not a pipe; it then stays as it is.
+            // A larger pipe wakes the reader of the output less often. Fails without permission, or if standard output
+            // is not a pipe; it then stays as it is.
             let _ = fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
             Box::new(io::stdout())
         }

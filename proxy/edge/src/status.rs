@@ -43,8 +43,8 @@ pub(crate) fn watch(url: &str, progress: &Progress) -> ! {
                 is_answering = true;
             }
             Err(error) => {
-                // Nobody listens, so a new nginx will answer next. A slow answer does not mean that nginx restarted, and
-                // losses are likely then, so it resets nothing.
+                // Nobody listens, so a new nginx will answer next. A slow answer does not mean that nginx restarted,
+                // and losses are likely then, so it resets nothing.
                 if is_refused(&error) {
                     loss.restart();
                 }

@@ -32,8 +32,8 @@ impl Model {
         self.start + Duration::from_secs(self.second)
     }
 
-    /// Plays one second with `traffic` requests, of which `lost` leave no line. `open` other requests are in progress at
-    /// its end, and lines are `delay` seconds late. Returns the reported losses.
+    /// Plays one second with `traffic` requests, of which `lost` leave no line. `open` other requests are in progress
+    /// at its end, and lines are `delay` seconds late. Returns the reported losses.
     fn step(&mut self, traffic: u64, lost: u64, open: u64, delay: u64) -> u64 {
         self.second += 1;
         self.requests += traffic;

@@ -6,7 +6,11 @@ use super::HEAD;
 use crate::carve_file::{ChooseBy, Front};
 
 pub(super) fn clients(front: &Front) -> String {
-    format!("{HEAD}#\n# Trusted load balancers, and clients that may choose a side.\n{}{}", trusted(front), choice(front))
+    format!(
+        "{HEAD}#\n# Trusted load balancers, and clients that may choose a side.\n{}{}",
+        trusted(front),
+        choice(front)
+    )
 }
 
 /// The values of `X-Forwarded-Proto`, `-Host` and `-Port` for the sides.

@@ -55,8 +55,8 @@ pub struct Upstreams {
     pub shadow: BaseUrl,
     /// Prometheus.
     pub prometheus: BaseUrl,
-    /// The sides' URLs whose names nginx resolves again while it runs, so that each address is a server of its own. Needs
-    /// nginx 1.27.3.
+    /// The sides' URLs whose names nginx resolves again while it runs, so that each address is a server of its own.
+    /// Needs nginx 1.27.3.
     pub resolved: Vec<BaseUrl>,
     /// The addresses to write instead of a HOST:PORT whose HOST is a name, so that nginx does not resolve it.
     pub addresses: BTreeMap<String, Vec<SocketAddr>>,

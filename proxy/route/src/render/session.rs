@@ -9,8 +9,8 @@ use crate::file::Route;
 pub(super) fn upstreams(route: &Route) -> String {
     let (name, file) = (route.variable(), &route.file);
     let mut text = format!(
-        "\n# max_fails=0: nginx would not ask a home that is marked as down for 10 s. If the other home ended meanwhile, \
-         requests\n# would go to the old side, apart from partners that wait on the new side.\n\
+        "\n# max_fails=0: nginx would not ask a home that is marked as down for 10 s. If the other home ended \
+         meanwhile, requests\n# would go to the old side, apart from partners that wait on the new side.\n\
          upstream {name}_homes {{\n    zone {name}_homes 64k;\n"
     );
     for (number, home) in file.homes.iter().enumerate() {

@@ -31,8 +31,8 @@ const RESOLVED: &str = "#
 include resolver.conf; # the DNS servers; start.sh writes it
 ";
 
-/// Idle connections that each worker keeps to a side. If more connections become idle in one round of its event loop, the
-/// worker closes the rest and must open new ones for the next requests.
+/// Idle connections that each worker keeps to a side. If more connections become idle in one round of its event loop,
+/// the worker closes the rest and must open new ones for the next requests.
 const KEPT: u32 = 256;
 /// How long a side of a route gets no requests after failures. The other side answers meanwhile.
 const ROUTE_PAUSE: &str = "5s";
