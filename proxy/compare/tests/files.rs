@@ -1,4 +1,4 @@
-//! `carve compare` with files of each form, against an app in Python and the same in Node.
+//! `carve compare` with files of each format, against an app in Python and the same app in Node.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use service_kit::testing::Service;
 use support::{command, in_node, in_python, routes};
 
-/// The app's sides and its routes.
+/// Both sides of the app, and its routes.
 struct App {
     new: Service,
     old: Service,
@@ -80,7 +80,7 @@ fn json_lines_have_method_headers_and_body() {
     let line = r#"{"method":"POST","path":"/orders","headers":{"content-type":"text/csv","x-token":"t"},"body":"4;5"}"#;
     let report = app.report(line);
     assert_eq!(report["results"]["match"], 1, "{report:#}");
-    // Python gets the same, so what Node got is what was written.
+    // Python gets the same request, so Node got what was written.
     let other = line.replace("4;5", "4;6");
     assert_eq!(app.report(&format!("{line}\n{other}"))["results"]["match"], 2);
 }
