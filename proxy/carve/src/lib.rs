@@ -1,3 +1,3 @@
-//! What `carve up` is made of, for tests and measurements too.
+//! The stack that `carve up` runs, as a library that tests and measurements use too.
 
 pub mod local;

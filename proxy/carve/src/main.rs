@@ -1,7 +1,7 @@
 //! `carve` moves one route of an app from an old server to a new one.
 //!
-//! Each command is a file of [`commands`], thin over a library crate. [`place`] says which nginx, Prometheus
-//! and cluster it works on.
+//! Each command is a file of [`commands`], a thin layer over a library crate. [`place`] locates the nginx, Prometheus
+//! and cluster that a command works on.
 
 mod commands;
 mod place;
@@ -13,7 +13,7 @@ use service_kit::arguments;
 
 use commands::Arguments;
 
-// docs/adr/0007-allocator.md says why.
+// docs/adr/0007-allocator.md explains this choice.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -14,10 +14,10 @@ use rollout::state::By;
 use rollout::{Nginx, Prometheus, Webhook, Webhooks};
 use tempfile::TempDir;
 
-/// What `carve up` has started, or is to start.
+/// The run folder of `carve up`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunDir {
-    /// Folder of what `carve up` starts: configuration, logs and data
+    /// The stack's folder: configuration, logs and data of everything that `carve up` starts
     #[arg(long, env = "STACK_RUN_DIR", default_value = "run", value_name = "FOLDER")]
     run_dir: PathBuf,
 }
@@ -27,7 +27,8 @@ impl RunDir {
         std::path::absolute(&self.run_dir).context("STACK_RUN_DIR")
     }
 
-    /// What was started there; the defaults if nothing was.
+    /// The settings that the stack was started with; the defaults if none was started there. Fails if its
+    /// `started.json` cannot be read.
     pub(crate) fn started(&self) -> anyhow::Result<Settings> {
         Settings::started(self.path()?)
     }
@@ -40,21 +41,22 @@ pub(crate) struct Place {
     /// nginx' prefix, with its configuration and the splits [default: nginx, in the folder of --run-dir]
     #[arg(long, env = "RAMP_NGINX_DIR", value_name = "FOLDER")]
     nginx_dir: Option<PathBuf>,
-    /// The admin listener of nginx [default: the one of what `carve up` started, at first 127.0.0.1:8081]
+    /// The admin listener of nginx [default: that of the stack `carve up` started, else 127.0.0.1:8081]
     #[arg(long, env = "RAMP_PROXY_ADMIN_ADDR", value_name = "IP:PORT")]
     proxy_admin_addr: Option<SocketAddr>,
-    /// Prometheus, without /api/v1 [default: likewise, at first http://127.0.0.1:9090/prometheus]
+    /// Prometheus, without /api/v1 [default: that of the stack `carve up` started, else
+    /// http://127.0.0.1:9090/prometheus]
     #[arg(long, visible_alias = "prometheus", env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
     prometheus_url: Option<String>,
-    /// Move the split of nginx on this machine (local) or of all proxies of a cluster (kubernetes)
+    /// Work on the nginx of this machine (local) or on all proxies of a cluster (kubernetes)
     #[arg(long, env = "RAMP_TARGET", default_value = "local", value_enum)]
     #[arg(hide_possible_values = true)]
     target: Target,
-    /// The Kubernetes API, or file:FILE for what `carve copy` keeps [default: https:// at KUBERNETES_SERVICE_HOST and
-    /// KUBERNETES_SERVICE_PORT]
+    /// The Kubernetes API, or file:FILE to read the copy that `carve copy` keeps [default: https:// at
+    /// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT]
     #[arg(long, env = "RAMP_KUBERNETES_URL", value_name = "URL")]
     kubernetes_url: Option<String>,
-    /// The credentials for Kubernetes: token and ca.crt
+    /// The folder of the Kubernetes credentials: token and ca.crt
     #[arg(long, env = "RAMP_KUBERNETES_CREDENTIALS")]
     #[arg(default_value = "/var/run/secrets/kubernetes.io/serviceaccount", value_name = "FOLDER")]
     kubernetes_credentials: PathBuf,
@@ -62,11 +64,11 @@ pub(crate) struct Place {
     #[arg(long, env = "RAMP_SPLIT_CONFIG_MAP", default_value = "qr/split")]
     #[arg(value_name = "NAMESPACE/NAME")]
     split_config_map: ConfigMap,
-    /// Who does this, for the log [default: the user's name]
+    /// Who runs the command, for the log [default: the user's name]
     #[arg(long, env = "RAMP_ACTOR", value_name = "NAME")]
     actor: Option<String>,
-    /// Post to these URLs how a run goes: its begin, each step, waits, rollbacks and its end, as JSON; slack:URL gets
-    /// Slack's form
+    /// Post the events of a run to these URLs as JSON: its start, each step, waits, rollbacks and its end; slack:URL
+    /// gets Slack's format
     #[arg(long = "webhook", env = "RAMP_WEBHOOKS", hide_env_values = true, value_delimiter = ',')]
     #[arg(value_name = "URL")]
     webhooks: Vec<Webhook>,
@@ -78,15 +80,15 @@ pub(crate) struct Place {
 /// Who changes something, and why.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Why {
-    /// Why, for the log and for who is told
+    /// Why, for the log and the webhooks
     #[arg(long, default_value = "", hide_default_value = true, value_name = "WHY")]
     reason: String,
 }
 
-/// Where the report of a run goes.
+/// The folder of a run's report.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Reports {
-    /// Where a run that has ended leaves its report [default: reports/ in the route's folder]
+    /// The folder to write a run's report to when it ends [default: reports/ in the route's folder]
     #[arg(long, env = "RAMP_REPORT", value_name = "FOLDER")]
     report: Option<PathBuf>,
 }
@@ -97,7 +99,7 @@ impl Reports {
     }
 }
 
-/// The route of a command, and where it is.
+/// The route that a command works on, and its nginx.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OnRoute {
     /// The route; needed only if there are several
@@ -111,12 +113,13 @@ impl OnRoute {
         self.place.nginx(self.route.as_deref())
     }
 
-    /// To change something.
+    /// As [`OnRoute::nginx`], for a command that changes something: records who runs it, and why.
     pub(crate) fn nginx_because(&self, why: &Why) -> anyhow::Result<Located> {
         self.place.nginx_because(self.route.as_deref(), why)
     }
 
-    /// For a rollback: on a cluster nothing is copied, and nobody is asked whether there is a route of this name.
+    /// The nginx of a rollback. To be fast, on a cluster it copies nothing, and does not check that a named route
+    /// exists.
     pub(crate) fn nginx_to_stop(&self) -> anyhow::Result<Located> {
         if !self.place.is_cluster() {
             return Ok(self.place.acting(self.nginx()?, ""));
@@ -137,14 +140,14 @@ enum Target {
     Kubernetes,
 }
 
-/// The nginx of a command, and the folder that is removed when the command ends.
+/// The nginx that a command works on. On a cluster it owns a temporary copy, removed when the command ends.
 pub(crate) struct Located {
     nginx: Nginx,
     _copy: Option<TempDir>,
 }
 
 impl Drop for Located {
-    /// Who is told of what the command did may take a moment.
+    /// Waits until the webhooks are posted.
     fn drop(&mut self) {
         self.nginx.webhooks().finish();
     }
@@ -159,7 +162,8 @@ impl Deref for Located {
 }
 
 impl Place {
-    /// The target: this machine's nginx, or the cluster with a fresh copy of its split and its run.
+    /// This machine's nginx, or the cluster's, with a fresh copy of the route's split and run. `route` may be `None` if
+    /// there is only one route. Fails if there is no such route, or the folder or the cluster cannot be used.
     pub(crate) fn nginx(&self, route: Option<&str>) -> anyhow::Result<Located> {
         let dir = self.dir()?;
         if self.is_cluster() {
@@ -175,19 +179,19 @@ impl Place {
         Ok(Located { nginx: Nginx::here(dir, route, self.admin()?), _copy: None })
     }
 
-    /// To change something.
+    /// As [`Place::nginx`], for a command that changes something: records who runs it, and why.
     pub(crate) fn nginx_because(&self, route: Option<&str>, why: &Why) -> anyhow::Result<Located> {
         Ok(self.acting(self.nginx(route)?, &why.reason))
     }
 
-    /// On behalf of who typed the command.
+    /// Records who runs the command, and why, and starts the webhooks.
     pub(crate) fn acting(&self, mut located: Located, reason: &str) -> Located {
         let by = By { actor: self.actor(), reason: reason.to_owned() };
         located.nginx = located.nginx.clone().acting(by, self.webhooks());
         located
     }
 
-    /// In a pod, all that is known is its name.
+    /// `--actor`, else the user's name or number; on a cluster followed by the pod's name.
     fn actor(&self) -> String {
         let named = |variable| env::var(variable).ok().filter(|name| !name.is_empty());
         let user = || ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
@@ -197,7 +201,7 @@ impl Place {
         at.filter(|_| self.actor.is_none()).map_or(actor.clone(), |pod| format!("{actor} in {pod}"))
     }
 
-    /// Starts a thread for each.
+    /// Starts a thread for each webhook.
     pub(crate) fn webhooks(&self) -> Webhooks {
         Webhooks::start(&self.webhooks)
     }
@@ -225,13 +229,13 @@ impl Place {
         self.target == Target::Kubernetes
     }
 
-    /// What `carve up` started, unless another nginx is meant.
+    /// The stack that `carve up` started; `None` with `--target kubernetes` or `--nginx-dir`.
     pub(crate) fn stack(&self) -> anyhow::Result<Option<Settings>> {
         let is_other = self.is_cluster() || self.nginx_dir.is_some();
         if is_other { Ok(None) } else { self.run.started().map(Some) }
     }
 
-    /// What `carve up` has started, if its nginx is the one that is meant.
+    /// The stack that `carve up` started, if `--nginx-dir` is its nginx.
     pub(crate) fn kept(&self) -> anyhow::Result<Option<Settings>> {
         let started = self.run.started()?;
         Ok((started.nginx_dir() == self.dir()?).then_some(started))
@@ -270,7 +274,7 @@ impl Place {
     }
 }
 
-/// The API's address as Kubernetes gives it to each container: a command that sends everything back must not need
+/// The API's URL. Prefers the IP address that Kubernetes gives each container, since a rollback must not depend on
 /// DNS.
 fn in_cluster() -> String {
     let given = |name| env::var(name).ok().filter(|value| !value.is_empty());

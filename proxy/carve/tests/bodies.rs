@@ -21,21 +21,21 @@ const BUFFER_BYTES: usize = 16 << 10;
 const MAX_BODY_BYTES: usize = 64 << 10;
 const TYPE: &str = "application/x-test; part=1";
 
-/// What a side does with a request.
+/// How a side treats a request.
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     Answers,
     /// Answers 503.
     Refuses,
-    /// Closes the connection when it has half the body.
+    /// Closes the connection when it has read half the body.
     DropsInTheMiddle,
 }
 
-/// A request that a side got.
+/// A request as a side received it.
 #[derive(Clone)]
 struct Got {
     line: String,
-    /// The names in small letters.
+    /// The headers, with names in small letters.
     headers: Vec<String>,
     body: Vec<u8>,
 }
@@ -50,7 +50,7 @@ impl Got {
     }
 }
 
-/// A side that writes down what it gets. Both sides answer the same but for their name.
+/// A side that records what it receives. Both sides answer the same except for their name.
 #[derive(Clone)]
 struct Side {
     addr: SocketAddr,
@@ -71,7 +71,7 @@ impl Side {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let side = shared.clone();
-                // A connection that nginx closes is no failure.
+                // A connection that nginx closes is not a failure.
                 thread::spawn(move || side.talk(&stream, name));
             }
         });
@@ -118,7 +118,7 @@ impl Side {
         }
     }
 
-    /// All that it got with this request id, by clients or by the shadow.
+    /// All requests with this id that the side received, from clients or from the shadow.
     fn got(&self, id: &str, by_shadow: bool) -> Vec<Got> {
         let got = self.got.lock().unwrap();
         let wanted =
@@ -130,11 +130,11 @@ impl Side {
 /// How a client sends a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sent {
-    /// With its length.
+    /// With a content length.
     Whole,
     /// In chunks of a thousand bytes.
     Chunked,
-    /// With neither: no body.
+    /// With neither, so there is no body.
     Without,
 }
 
@@ -151,12 +151,12 @@ impl Answer {
     }
 }
 
-/// A body of bytes that are no text.
+/// A body of bytes that are not text.
 fn body_of(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
 }
 
-/// Sends a request with this id and body through nginx, byte for byte.
+/// Sends a request with this id and body to nginx, byte for byte.
 fn send(stack: &Stack, what: &str, arm: &str, id: &str, body: &[u8], sent: Sent) -> Answer {
     let mut request = format!(
         "{what} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: {TYPE}\r\n\
@@ -181,7 +181,7 @@ fn send(stack: &Stack, what: &str, arm: &str, id: &str, body: &[u8], sent: Sent)
     }
     let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // nginx may refuse a body that is too long before it has read all of it.
+    // nginx may refuse a body that is too long before reading all of it.
     let _ = stream.write_all(&request);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -191,7 +191,7 @@ fn send(stack: &Stack, what: &str, arm: &str, id: &str, body: &[u8], sent: Sent)
     Answer { status, head: head.to_owned(), body: body.to_owned() }
 }
 
-/// Every kind of body, with a name.
+/// Every kind of body, each with a name.
 fn bodies() -> Vec<(&'static str, Vec<u8>, Sent)> {
     let in_a_file = BUFFER_BYTES * 5 / 2;
     vec![
@@ -207,7 +207,7 @@ fn bodies() -> Vec<(&'static str, Vec<u8>, Sent)> {
     ]
 }
 
-/// A stack around two sides that write down what they get, all of it mirrored.
+/// A stack around two recording sides, with everything mirrored.
 struct Place {
     stack: Stack,
     new: Side,
@@ -276,7 +276,7 @@ fn a_body_reaches_the_side_and_the_shadow_as_it_was_sent() {
             sent.push((id, what, body));
         }
     }
-    // Both sides get each request again, once, and agree.
+    // The shadow sends each request to both sides once more, and they agree.
     let metrics = format!("http://{}/metrics", stack.settings().addresses.shadow_admin);
     let matched =
         format!("shadow_comparisons_total{{route=\"once\",result=\"match\"}} {}", sent.len());
@@ -323,7 +323,7 @@ fn other_methods_and_routes_without_bodies(place: &Place) {
         let answer = send(&place.stack, "PUT /once", "new", &id, &body, how);
         assert_eq!((answer.status, answer.served_by()), (200, "old"));
         assert_is_whole(&place.old.got(&id, false)[0], "PUT /once", &body);
-        // A route that only reads drops a body, for the shadow too.
+        // A route that only reads drops the body, for the shadow too.
         let id = format!("get-{how:?}");
         let answer = send(&place.stack, "GET /read", "new", &id, &body, how);
         assert_eq!((answer.status, answer.served_by()), (200, "new"));
@@ -358,7 +358,7 @@ fn the_other_side_gets_the_same_body_only_if_the_file_allows_a_fallback() {
             assert_is_whole(&got[0], "POST /again?a=b", &body);
             assert_eq!(got[0].header("x-route-fallback"), Some("1"), "{id}");
 
-            // Without a fallback, nobody does it a second time.
+            // Without a fallback, no side gets the request a second time.
             let id = format!("{way}-{name}-once");
             let answer = send(stack, "POST /once", "new", &id, &body, how);
             assert!(matches!(answer.status, 502 | 503), "{id}: {}", answer.status);

@@ -1,4 +1,4 @@
-//! A route with `cache` in its file: nginx answers repeated requests, and never with what a ramp took back.
+//! A route with `cache` in its file: nginx answers repeated requests, but never with an answer from before a rollback.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use carve::local::{Share, Stack};
 use contract::{Target, case, run};
 use support::{get, start};
 
-/// A stack whose route `qrcode` has a cache, and nothing mirrored, which would ask the sides too.
+/// A stack whose route `qrcode` has a cache. Nothing is mirrored, since the shadow would ask the sides too.
 fn cached() -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = fs::read_to_string(repository().join("proxy/routes/qrcode.toml")).unwrap();
@@ -22,7 +22,7 @@ fn cached() -> (Stack, tempfile::TempDir) {
     (start(|it| it.routes = folder.path().to_owned()), folder)
 }
 
-/// Makes nginx keep a picture: what is asked for twice.
+/// Makes nginx keep a picture, which it does at the second request.
 fn keep(stack: &Stack, text: &str) {
     for _ in 0..2 {
         assert!(ask(stack, text, &[]).1, "{text} was not kept");
@@ -30,7 +30,7 @@ fn keep(stack: &Stack, text: &str) {
     assert!(!ask(stack, text, &[]).1, "{text} is kept");
 }
 
-/// How many requests of the route qr-service has answered.
+/// The number of requests of the route that qr-service has answered.
 fn asked(stack: &Stack) -> u64 {
     let metrics = format!("http://{}/metrics", stack.settings().addresses.new_admin);
     let metrics = get(&metrics, &[]).text();
@@ -40,7 +40,7 @@ fn asked(stack: &Stack) -> u64 {
     of_route.map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum()
 }
 
-/// Asks for a picture; says whether nginx had to ask qr-service.
+/// Asks for a picture. Also returns whether nginx had to ask qr-service.
 fn ask(stack: &Stack, text: &str, headers: &[(&str, &str)]) -> (Answer, bool) {
     let before = asked(stack);
     let answer = get(&format!("{}/qrcode?text={text}", stack.url()), headers);
@@ -67,7 +67,7 @@ fn nginx_answers_what_it_has_kept() {
     for headers in [("Authorization", "Basic YTpi"), ("Host", "other.example")] {
         assert!(ask(&stack, "a", &[headers]).1, "{headers:?}");
     }
-    // What says nothing of its life is not kept.
+    // An answer without a lifetime is not kept.
     for _ in 0..3 {
         let (refused, was_asked) = ask(&stack, "", &[]);
         assert_eq!((refused.status, was_asked), (400, true));

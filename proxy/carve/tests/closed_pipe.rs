@@ -1,4 +1,4 @@
-//! Programs whose reader goes away, as in `make status | head -1`: no panic, and the same exit code.
+//! Programs whose reader goes away, as in `make status | head -1`, do not panic and keep their exit code.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use carve::local::settings::repository;
 use service_kit::testing::built;
 
-/// Runs a program whose standard output, and if told so standard error, nobody reads.
+/// Runs a program whose standard output nobody reads, nor its standard error if `stderr_too` is set.
 fn unread(program: &str, args: &[&str], stderr_too: bool) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();

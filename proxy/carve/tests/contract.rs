@@ -1,4 +1,4 @@
-//! The contract suite against a real stack: each side alone, and the proxy at several splits.
+//! Runs the contract suite against a real stack: against each side alone, and against the proxy at several splits.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use std::thread;
 use carve::local::Share;
 use contract::{Options, Target, case, run};
 
-/// The answer must name one of these servers.
+/// Options by which the answer must name one of these servers.
 fn by(names: &[&str]) -> Options {
     let served_by = names.iter().map(|&name| name.to_owned()).collect();
     Options { served_by, ..Options::default() }
@@ -27,7 +27,7 @@ fn check(base: &str, options: &Options) {
 fn the_contract_holds_at_half_and_a_stranger_is_noticed() {
     let stack = support::start(|it| it.split = Some(Share::percent(50).unwrap()));
     check(&stack.url(), &by(&["qr-service", "legacy-node"]));
-    // What serves is looked at in each case, so a few show it.
+    // Each case checks who serves, so a few cases are enough.
     let cases = &case::all().unwrap()[..5];
     for name in [None, Some("somebody-else")] {
         let stranger = format!("http://{}", stranger(stack.settings().addresses.new, name));
@@ -38,14 +38,14 @@ fn the_contract_holds_at_half_and_a_stranger_is_noticed() {
     }
 }
 
-/// A server that answers as the one at `addr` does, byte for byte, but has another name or none.
+/// A server that gives the same answers as the one at `addr`, but with another name or none.
 fn stranger(addr: SocketAddr, name: Option<&'static str>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap();
     // Ends with the test.
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A client that went away is no failure.
+            // A client that went away is not a failure.
             thread::spawn(move || answer(stream, addr, name));
         }
     });

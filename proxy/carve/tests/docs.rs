@@ -11,7 +11,7 @@ use carve::local::Part;
 use carve::local::settings::repository;
 use serde_yaml_ng::Value;
 
-/// Files whose names end with `end`: those under version control, and new ones.
+/// The files whose names end with `end`, both those under version control and new ones.
 fn files(end: &str) -> Vec<PathBuf> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
@@ -99,7 +99,7 @@ fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
     assert_eq!(names, runbooks);
 }
 
-/// The names of all objects of a kind that kustomize renders; it adds no prefix.
+/// The names of all objects of a kind in `deploy/k8s`, to which kustomize adds no prefix.
 fn objects(kind: &str) -> BTreeSet<String> {
     let mut manifests = files(".yaml");
     let folder = repository().join("deploy/k8s");
@@ -118,7 +118,7 @@ fn objects(kind: &str) -> BTreeSet<String> {
     names
 }
 
-/// The word after `start`; nothing for a place to fill in, such as NAME.
+/// The words that follow `start`, without placeholders such as NAME.
 fn words_after<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let words = text.split(start).skip(1).map(|rest| rest.split(|c| !is_part(c)).next().unwrap());
@@ -130,7 +130,7 @@ fn every_object_and_part_that_a_document_names_exists() {
     let mut seen = BTreeSet::new();
     for (kind, names) in ["Deployment", "StatefulSet", "Service"].map(|kind| (kind, objects(kind)))
     {
-        // With the space: `qr-service/` is a folder.
+        // The space is needed, since `qr-service/` is a folder.
         let start = format!(" {}/", kind.to_ascii_lowercase());
         for file in files(".md") {
             let text = fs::read_to_string(&file).unwrap();
@@ -140,10 +140,10 @@ fn every_object_and_part_that_a_document_names_exists() {
             }
         }
     }
-    // Else the words that are looked for are no longer the ones that documents have.
+    // Otherwise documents no longer use the words that this test looks for.
     assert!(seen.contains("deployment/proxy") && seen.contains("deployment/ramp"), "{seen:?}");
 
-    // Of the stack, by `make logs`, or of `make test-all`.
+    // Parts of the stack, for `make logs`, or of `make test-all`.
     let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
     let mut parts = words_after(&makefile, "\nall-");
     parts.extend(Part::ALL.map(Part::name));

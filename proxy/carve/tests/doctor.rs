@@ -1,4 +1,4 @@
-//! `carve doctor` before a real app in Node: beside itself, and behind an nginx that breaks what proxies break.
+//! `carve doctor` with a real app in Node: directly, and behind an nginx with the usual faults of proxies.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -34,7 +34,7 @@ for (const port of process.argv.slice(1)) {
     const accept = createHash("sha1").update(key).digest("base64");
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
     socket.on("error", () => {});
-    // The only frame that comes is a short, masked ping.
+    // The only frame that arrives is a short masked ping.
     socket.on("data", (frame) => {
       const payload = frame.subarray(6).map((byte, at) => byte ^ frame[2 + (at % 4)]);
       if (frame[0] === 0x89) socket.write(Buffer.concat([Buffer.from([0x8a, payload.length]), payload]));
@@ -48,7 +48,7 @@ fn listens(address: SocketAddr) {
     eventually(&address.to_string(), || TcpStream::connect(address).is_ok());
 }
 
-/// An nginx as a hasty administrator writes it.
+/// An nginx as a hasty administrator configures it.
 fn nginx(dir: &Path, listen: SocketAddr, app: SocketAddr) -> Process {
     let text = format!(
         "daemon off; master_process off; pid {0}/pid; error_log {0}/log;

@@ -1,4 +1,4 @@
-//! Clients' view of parts that fail.
+//! What clients see when parts fail.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,8 +16,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::{has_stopped, timed};
 use support::{EndsLoad, client, get, holds_within, log_lines, post_json, start};
 
-/// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that
-/// is not the right picture. `meanwhile` can ask how many qr-service and legacy-node served. Returns
+/// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that is not the right
+/// picture. `meanwhile` gets a function that returns how many requests qr-service and legacy-node have served. Returns
 /// how many requests were sent again because nginx had closed their idle connection.
 fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize))) -> usize {
     let over = AtomicBool::new(false);
@@ -94,7 +94,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
         let answer = get(&url, &[]);
         assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
     };
-    // These time out, and nginx marks qr-service as failed.
+    // These time out, so nginx marks qr-service as failed.
     thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(ask))));
     // The next go to legacy-node at once; one may wait because nginx tries qr-service again.
     let mut times: Vec<Duration> = (0..20).map(|_| timed(ask).1).collect();
@@ -129,7 +129,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let hostile = get(&url, &[("X-Request-Id", "<script>alert(1)</script>")]);
     assert!(!hostile.text().contains("<script>"), "{}", hostile.text());
 
-    // However the route's path is written, no log has the query of a request that failed.
+    // No log has the query of a failed request, however the route's path is written.
     for path in ["/qrcode/?text=secret", "//qrcode?text=secret", "/%71rcode?text=secret"] {
         assert_eq!(get(&format!("{url}{path}"), &[("Referer", "http://a/?secret")]).status, 502);
     }
@@ -149,7 +149,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     assert_eq!((none.status, none.text().as_str()), (502, "service unavailable, try again"));
     assert_eq!(none.header("cache-control"), "no-store");
 
-    // nginx tries a server that failed again after some seconds.
+    // nginx asks a failed server again after some seconds.
     stack.start_part(Part::LegacyNode).unwrap();
     assert!(holds_within(Duration::from_secs(10), || get(&url, &[]).status == 200));
     let by_old = || get(&format!("{url}/qrcode?text=a"), &[]).served_by() == "legacy-node";
@@ -159,7 +159,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
 #[test]
 fn moving_the_split_under_load_loses_no_request() {
     let stack = start(|_| {});
-    // nginx closes idle connections as it reloads: at most one per user and move.
+    // nginx closes idle connections as it reloads: at most one per user and move of the share.
     let asked_again = with_load(&stack, |served| {
         for (percent, who) in [(0, 1), (100, 0), (0, 1), (100, 0)] {
             stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
@@ -191,10 +191,10 @@ mod nightly {
 
     #[test]
     fn a_supervisor_that_reads_no_log_stops_no_client_of_nginx() {
-        const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
+        const REQUESTS: usize = 2000; // nginx' lines of 150 requests fill a pipe
         let stack = start(|_| {});
         let supervisor = stack.pid().unwrap();
-        // nginx itself answers these: the sides' logs have pipes of their own.
+        // nginx itself answers these, since the sides' logs have pipes of their own.
         let ask = || {
             let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
@@ -229,7 +229,7 @@ mod nightly {
             "the workers of legacy-node and nginx are among them"
         );
         kill_process(stack.pid().unwrap(), Signal::KILL).unwrap();
-        // A zombie has ended too.
+        // A zombie counts as ended too.
         let stat = |pid: &Pid| std::fs::read_to_string(format!("/proc/{pid}/stat"));
         let gone = |pid: &Pid| stat(pid).map_or(true, |stat| stat.contains(") Z "));
         assert!(holds_within(Duration::from_secs(20), || processes.iter().all(gone)));

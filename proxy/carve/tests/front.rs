@@ -1,4 +1,4 @@
-//! `carve up` before an app of somebody's own, and `carve apply`: real servers in Node and Python, real nginx.
+//! `carve up` before a user's own app, and `carve apply`, with real servers in Node and Python and a real nginx.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,7 +16,7 @@ use carve::local::Addresses;
 use service_kit::testing::{Process, certificate, holds_within};
 use tempfile::TempDir;
 
-/// An app that the tests of route files have too.
+/// An app that the tests of route files use too.
 fn app(file: &str, address: &str) -> Process {
     let program = if file.ends_with(".py") { "python3" } else { "node" };
     let mut command = Command::new(program);
@@ -39,7 +39,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        // nginx' workers are another user when root starts nginx.
+        // If root starts nginx, its workers run as another user.
         let readable = Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
         fs::create_dir(folder.path().join("routes")).unwrap();
@@ -57,7 +57,7 @@ impl Place {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// Says where names are. `up` sees them in place of the machine's.
+    /// Writes the file of names, which `up` sees in place of the machine's.
     fn names(&self, text: &str) {
         self.write("hosts", &format!("127.0.0.1 localhost\n::1 localhost\n{text}"));
     }
@@ -72,7 +72,7 @@ impl Place {
     /// `carve up` in a mount namespace of its own, with the names of this place.
     fn up(&mut self, old: &str, new: &str) {
         let mut command = Command::new("unshare");
-        // Who is not root is root there for the mount alone.
+        // Users other than root become root for the mount only.
         let user = rustix::process::geteuid();
         if !user.is_root() {
             command.arg("--map-root-user");
@@ -114,7 +114,7 @@ impl Place {
         String::from_utf8(output.stderr).unwrap()
     }
 
-    /// The head and body of a GET over a connection of its own.
+    /// The head and body of the answer to a GET over a new connection.
     fn get(&self, path: &str) -> String {
         get(self.at.proxy, path)
     }
@@ -169,7 +169,7 @@ fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_reques
         let status = place.succeeds(&["status", "report"]);
         assert!(status.contains("50%"), "a route keeps its share: {status}");
 
-        // A mistake that carve sees, and one that only nginx does.
+        // The first mistake is one that carve finds, the second one only nginx finds.
         place.write("routes/report.toml", "pfad = \"/report\"\n");
         place.write("routes/carve.toml", "[app]\nmax = 1\n");
         let said = place.fails(&["apply"]);
@@ -182,7 +182,7 @@ fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_reques
         place.write("routes/carve.toml", tls);
         let said = place.fails(&["apply"]);
         assert!(said.contains("nothing has changed") && said.contains("none.pem"), "{said}");
-        // One that only a running nginx meets: somebody else listens there.
+        // Only a running nginx meets this mistake: somebody else listens there.
         let listen = format!("[front]\nlisten = [{{ address = \"{old}\" }}]\n");
         place.write("routes/carve.toml", &listen);
         let said = place.fails(&["apply"]);
@@ -237,7 +237,7 @@ fn the_address_of_a_name_and_a_certificate_are_followed() {
     place.up(&url, &url);
     assert!(place.get("/").contains("X-Powered-By: Node"), "{}", place.get("/"));
     assert_eq!(subject(&tls), "first");
-    // What nobody has applied stays as it is.
+    // Files that nobody has applied change nothing.
     place.write("routes/report.toml", "path = \"/\"\n");
     place.names("127.0.0.3 app.test\n");
     certificate(&folder, "second");
@@ -246,7 +246,7 @@ fn the_address_of_a_name_and_a_certificate_are_followed() {
     assert!(place.succeeds(&["status"]).contains("report"));
 }
 
-/// The name in the certificate that nginx has there.
+/// The name in the certificate that nginx presents at this address.
 fn subject(address: &str) -> String {
     let mut openssl = Command::new("openssl");
     openssl.args(["s_client", "-connect", address]).stdin(Stdio::null());

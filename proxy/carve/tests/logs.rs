@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use support::{get, log_lines, start};
 
 type Line = Map<String, Value>;
-/// Name to type.
+/// Maps names to types.
 type Fields = BTreeMap<String, String>;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -28,7 +28,7 @@ fn a_request_is_followed_through_all_logs_by_its_id() {
 fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
     ask(stack, "followed-1");
     let of_nginx = lines_of(stack, Part::Nginx, "followed-1", 1);
-    // One of the client, one of the shadow.
+    // One line for the client's request, one for the shadow's.
     let of_new = lines_of(stack, Part::QrService, "followed-1", 2);
     let of_node = lines_of(stack, Part::LegacyNode, "followed-1", 1);
     for (lines, side) in [(&of_nginx, "new"), (&of_new, "new"), (&of_node, "old")] {
@@ -37,7 +37,7 @@ fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
         }
     }
     assert_eq!(of_nginx[0]["trace_id"], TRACE);
-    // The shadow's has none. On a busy machine it may come first.
+    // The shadow's line has no trace id, and on a busy machine it may come first.
     let traced = of_new.iter().filter(|line| line.get("trace_id").is_some_and(|id| id == TRACE));
     assert_eq!(traced.count(), 1, "{of_new:?}");
 }
@@ -64,7 +64,7 @@ fn of_a_share_every_fallback_is_logged() {
     for number in 0..count {
         ask(&stack, &format!("sampled-{number}-old"));
     }
-    // A line may come a second after its request, those of one buffer in their order.
+    // A line may come a second after its request. Lines of one buffer keep their order.
     log_lines(stack.settings(), Part::Nginx, "-old\"", count);
     let of_new = log_lines(stack.settings(), Part::Nginx, "-new\"", 1).len();
     assert!((count / 10..count * 3 / 10).contains(&of_new), "{of_new} of {count}");
@@ -77,7 +77,7 @@ fn ask(stack: &Stack, id: &str) {
     assert_eq!((answer.status, answer.header("x-request-id")), (200, id));
 }
 
-/// A part's request lines with that id, compared with the tables of docs/logs.md.
+/// A part's request lines with that id. Also compares them with the tables of docs/logs.md.
 fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
     let lines = log_lines(stack.settings(), part, id, count);
     let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -114,7 +114,7 @@ fn check_fields(part: Part, line: &Line) {
     );
 }
 
-/// The tables of docs/logs.md: the fields of every request line, and those that nginx adds.
+/// The tables of docs/logs.md: the fields of every request line, and the fields that nginx adds.
 fn tables() -> [Fields; 2] {
     let text = fs::read_to_string(repository().join("docs/logs.md")).unwrap();
     let table = |text: &str| -> Fields {

@@ -82,7 +82,7 @@ fn table() -> Vec<(String, Labels, Vec<String>)> {
     found
 }
 
-/// Every metric of a source is in the table, with its labels, and the other way round.
+/// Checks that the table has every metric of the source with its labels, and no others.
 fn compare(source: &str, table: &[(String, Labels, Vec<String>)], exposed: &Exposed) {
     let rows: Vec<_> =
         table.iter().filter(|(_, _, from)| from.iter().any(|f| f == source)).collect();
@@ -95,7 +95,7 @@ fn compare(source: &str, table: &[(String, Labels, Vec<String>)], exposed: &Expo
         let (row, listed, _) = row.unwrap_or_else(|| panic!("{source}: {metric} is not listed"));
         assert!(row.ends_with('*') || labels == listed, "{source}: {metric} has {labels:?}");
     }
-    // A test's band comes with its first block of time, after the two seconds of this run.
+    // The band of a test comes with its first block of time, which this run of two seconds does not reach.
     let bands = ["ramp_gate_lower", "ramp_gate_upper"];
     for (row, _, _) in rows.iter().filter(|(row, _, _)| !bands.contains(&row.as_str())) {
         assert!(exposed.keys().any(|metric| has(row, metric)), "{source}: no {row}");
@@ -121,7 +121,7 @@ fn exposed(text: &str) -> Exposed {
     found
 }
 
-/// The label names in a sample's braces; every second part between quotes is a value.
+/// The label names in a sample's braces. Every second part between quotes is a value.
 fn label_names(line: &str) -> impl Iterator<Item = String> {
     let braces = line.split(" # ").next().unwrap().split_once('{').map_or("", |(_, rest)| rest);
     let names = braces.split('"').step_by(2).filter_map(|part| part.strip_suffix('='));

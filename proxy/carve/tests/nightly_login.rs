@@ -1,5 +1,5 @@
-//! A route behind a login, with real nginx, edge, shadow and Prometheus: a shadow without clients' cookies gets 401 from
-//! both sides, whatever clients get.
+//! A route behind a login, with real nginx, edge, shadow and Prometheus. A shadow without clients' cookies gets 401
+//! from both sides, whatever clients get.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ use service_kit::testing::{Process, built};
 use support::{EndsLoad, get, holds_within};
 use tempfile::TempDir;
 
-/// The first server lets in who has a cookie. The second one does the same, or nobody.
+/// The first server lets in clients with a cookie. The second one does the same, or lets in nobody.
 const APP: &str = r#"
 const { createServer } = require("http");
 const [refuses, ...ports] = process.argv.slice(1);
@@ -63,7 +63,7 @@ impl Place {
         command
     }
 
-    /// A run of one step, under the load of clients who have logged in.
+    /// Starts a run of one step under the load of logged-in clients.
     fn under_load<T>(&self, work: impl FnOnce(Child) -> T) -> T {
         let gates = self.stack.gates_for_short_steps().unwrap();
         let text = fs::read_to_string(&gates).unwrap();

@@ -1,5 +1,5 @@
-//! Pairs of all kinds while the relay's share moves and its parts are restarted and killed. RATE and
-//! SECONDS make it longer.
+//! Pairs of all kinds while the relay's share moves, and while its parts are restarted and killed. RATE and SECONDS
+//! make the test longer.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,16 +17,16 @@ use pairs::{Leaver, Pair};
 use rustix::process::Signal;
 use support::start;
 
-/// How much is played.
+/// The amount of load.
 struct Load {
     pairs_per_second: f64,
     time: Duration,
     largest: u64,
-    /// Moves of the share, spread over the time.
+    /// The moves of the share, spread over the time.
     moves: u32,
 }
 
-/// RATE pairs a second for SECONDS; of a minute and more, with bodies of up to 100 MB.
+/// Plays RATE pairs per second for SECONDS; for a minute or more, with bodies of up to 100 MB.
 #[test]
 fn no_pair_is_stranded_or_cut_and_no_byte_changed() {
     let number = |name, default: f64| {
@@ -83,8 +83,8 @@ fn play(load: &Load) {
     assert!(whole > left && left > 0, "{whole} whole, {left} left");
 }
 
-/// One in ten is left midway, one in ten has a slow receiver; most are small, one in a hundred has up to
-/// `largest` bytes.
+/// In one pair in ten an end leaves midway; in one in ten the receiver is slow. Most are small; one in a hundred has up
+/// to `largest` bytes.
 fn pair(number: u32, largest: u64) -> Pair {
     let bytes = match fastrand::u32(..1000) {
         0 => largest,
@@ -111,14 +111,15 @@ fn pair(number: u32, largest: u64) -> Pair {
 fn move_share(stack: &Stack, load: &Load) {
     for percent in [25, 50, 100, 0].into_iter().cycle().take(load.moves as usize) {
         thread::sleep(load.time / (load.moves + 1));
-        // ramp waits until the homes use it; one that is killed at this moment answers nothing for once.
+        // ramp waits until the homes use the share. A home that is killed at this moment does not answer, which is no
+        // failure.
         if let Err(error) = stack.set_split("relay", Share::percent(percent).unwrap()) {
             anstream::println!("{percent}%: {error:#}");
         }
     }
 }
 
-/// Restarts each side in its drain, and kills a home.
+/// Restarts each side while it drains, and kills a home.
 fn disturb(stack: &Stack, time: Duration) {
     for (part, signal) in [
         (Part::RelayService, Signal::TERM),

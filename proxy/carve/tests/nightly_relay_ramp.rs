@@ -20,10 +20,10 @@ use carve::local::{Share, Stack};
 use pairs::{Leaver, Pair};
 use support::{EndsLoad, built, qr_service};
 
-/// What an answer may have before a faulty side cuts it.
+/// The number of bytes after which a faulty side cuts an answer.
 const CUT_AFTER: usize = 20_000;
 
-/// Stands before the new side, and cuts the answer of every third connection.
+/// Stands before the new side and cuts the answer of every third connection.
 struct Cutter {
     addr: SocketAddr,
     behind: Arc<Mutex<Option<SocketAddr>>>,
@@ -49,7 +49,7 @@ impl Cutter {
     }
 }
 
-/// Passes bytes on until the end, or closes both after so many.
+/// Passes bytes on until the end, or until `most` bytes are passed, and closes both streams.
 fn pass(mut from: TcpStream, mut into: TcpStream, most: usize) {
     let (mut bytes, mut passed) = ([0; 4096], 0);
     while let Ok(count @ 1..) = from.read(&mut bytes) {
@@ -88,7 +88,7 @@ fn routes(folder: &Path, new: Option<SocketAddr>) {
     }
 }
 
-/// Runs `carve ramp` under ten pairs a second; also returns how many went wrong.
+/// Runs `carve ramp` under ten pairs per second. Also returns the number of failed pairs.
 fn run_under_load(stack: &Stack) -> (Output, usize) {
     let (over, wrong) = (AtomicBool::new(false), AtomicUsize::new(0));
     let proxy = stack.settings().addresses.proxy;
@@ -116,7 +116,7 @@ fn run_under_load(stack: &Stack) -> (Output, usize) {
     (output, wrong.into_inner())
 }
 
-/// One in ten is left by its sender, one by its receiver.
+/// In one pair in ten the sender leaves, in another one in ten the receiver.
 fn pair(number: u32) -> Pair {
     let leaver = match number % 10 {
         0 => Leaver::Sender,
@@ -143,7 +143,7 @@ fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     (stack.unwrap(), folder)
 }
 
-/// What ramp said.
+/// The output of ramp.
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }

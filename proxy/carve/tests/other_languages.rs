@@ -1,5 +1,5 @@
-//! The tests that are not in Rust: of the legacy app, the pages in Chromium, and the bindings. `make bindings
-//! PROFILE=dev` builds what the last of them load.
+//! The tests that are not in Rust: of the legacy app, of the pages in Chromium, and of the bindings. `make bindings
+//! PROFILE=dev` builds what the tests of the bindings load.
 
 #![allow(clippy::print_stdout, reason = "a failure shows what the other runner said")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -13,7 +13,7 @@ use carve::local::{Settings, Share};
 
 type Environment = Vec<(&'static str, String)>;
 
-/// Runs a command in the repository's root; it has to succeed.
+/// Runs a command in the repository's root; panics if it fails.
 fn pass(program: &str, arguments: &[&str], environment: Environment) {
     let mut command = Command::new(program);
     command.args(arguments).envs(environment).current_dir(repository());
@@ -23,7 +23,7 @@ fn pass(program: &str, arguments: &[&str], environment: Environment) {
     assert!(output.status.success(), "{program} {}: {said}", arguments.join(" "));
 }
 
-/// Runs a file of Node's tests beside a stack.
+/// Runs a file of Node's tests against a stack.
 fn pass_on_a_stack(file: &str, change: impl FnOnce(&mut Settings), more: Environment) {
     let stack = support::start(change);
     let environment = stack.environment().into_iter().chain(more).collect();

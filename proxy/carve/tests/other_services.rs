@@ -1,10 +1,10 @@
-//! The paths of other QR services through nginx: off without the switch, and then the app's.
+//! The paths of other QR services through nginx: they are off without the switch, and otherwise the app answers them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::{Command, Output};
 
-/// What each path is answered by, on a stack with this environment: lines of status and `X-Served-By`.
+/// Who answers each path, on a stack with this environment: lines of status and `X-Served-By`.
 const ASK: &str = r#"
 ask() { curl -sS -o "$STACK_DIR/answer" -w '%{http_code} %header{x-served-by} %{content_type}\n' "$@"; }
 ask "$STACK_URL/qr?text=hello"

@@ -53,7 +53,7 @@ fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
     prometheus_scrapes_every_part(&stack);
 }
 
-/// It is a batch process to the kernel, in each of its threads.
+/// Each of its threads is a batch process for the kernel.
 fn qr_service_does_not_interrupt_nginx(stack: &Stack) {
     const SCHED_BATCH: &str = "3"; // sched(7)
     let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero();
@@ -153,12 +153,12 @@ fn too_large_requests_get_the_servers_own_errors(stack: &Stack) {
     }
     let garbage = raw(stack, b"\x16\x03\x01 nonsense\r\n\r\n");
     assert!(garbage.starts_with("HTTP/1.1 400 "), "{garbage}");
-    // Every byte escaped is still within the limits.
+    // A text whose every byte is escaped is still within the limits.
     let escaped = get(&format!("{}/qrcode?text={}", stack.url(), "%61".repeat(512)), &[]);
     assert_eq!(escaped.status, 200);
 }
 
-/// Sends bytes as they are; the answer as text.
+/// Sends bytes as they are and returns the answer as text.
 fn raw(stack: &Stack, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -190,8 +190,9 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
     }
 }
 
-/// Sends each text; for each, whether the split gave it to qr-service. Past its timeout a side gets help from the
-/// other one, so an answer that took as long as the shorter timeout says nothing, and its text is sent again.
+/// Sends each text and returns for each whether the split gave it to qr-service. After its timeout a side gets help
+/// from the other one. So an answer that took as long as the shorter timeout does not show the split, and its text is
+/// sent again.
 fn given_to_new(stack: &Stack, texts: &[String]) -> Vec<bool> {
     const HELPED_AFTER: Duration = Duration::from_millis(900);
     let client = support::client();
@@ -217,7 +218,7 @@ fn the_share_can_be_a_share_of_requests() {
     });
     let url = format!("{}/qrcode?text=one", stack.url());
     let new = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
-    // Six standard deviations.
+    // The limits are six standard deviations away.
     assert!((57..=143).contains(&new), "{new} of 200");
 }
 

@@ -13,14 +13,14 @@ use carve::local::{Part, Settings, Share, Stack};
 use rustix::process::Signal;
 use support::{EndsLoad, built, get, holds_within, qr_service};
 
-/// A stack whose old side serves everything and which mirrors everything.
+/// A stack whose old side serves everything, and which mirrors everything.
 fn start(qr_service: &std::path::Path) -> Stack {
     let change = |it: &mut Settings| (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
     Stack::start(qr_service, change).unwrap()
 }
 
-/// Runs `carve ramp` under load and panics if a request fails. `patience` is how long a step waits for
-/// data after `hold`; on a busy machine it comes late.
+/// Runs `carve ramp` under load and panics if a request fails. `patience` is how long a step waits for data after
+/// `hold`; on a busy machine data comes late.
 fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
     let gates = stack.gates_for_short_steps().unwrap();
     // The shadow compares ten answers per second, so a hundred would take ten seconds per step.
@@ -33,7 +33,7 @@ fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
                 if over.load(Ordering::Relaxed) {
                     break;
                 }
-                // nginx closes idle connections as it reloads, so each request has a new one.
+                // nginx closes idle connections as it reloads, so each request uses a new connection.
                 let url = format!("{}/qrcode?text=ramp-{number}", stack.url());
                 assert_eq!(get(&url, &[]).status, 200);
                 thread::sleep(Duration::from_millis(5));

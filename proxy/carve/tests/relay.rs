@@ -1,4 +1,4 @@
-//! The relay as a route of the stack: both halves of a pair through nginx, while its share moves.
+//! The relay as a route of the stack: both halves of a pair go through nginx while the relay's share moves.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ use carve::local::{Part, Share, Stack};
 use rustix::process::Signal;
 use support::{get, holds_within, log_lines, start};
 
-/// Sends `body` to a receiver that waits, and returns what it gets, and the side that served it.
+/// Sends `body` to a waiting receiver. Returns what the receiver gets, and the side that served it.
 fn pair(stack: &Stack, key: &str, body: &[u8]) -> (Vec<u8>, String) {
     let receiver = receive(stack, key);
     send(stack, key, body);
@@ -63,7 +63,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     let body = vec![b'x'; 3_000_000];
     assert_eq!(pair(&stack, "first", &body), (body.clone(), "legacy-node".to_owned()));
 
-    // The other half comes after the share has moved, and still meets the first.
+    // The other half comes after the share has moved, and still meets the first half.
     let waits = receive(&stack, "waits");
     let asked = || asked_of(&stack) > 2.0;
     assert!(holds_within(Duration::from_secs(10), asked), "the home is asked");
@@ -72,7 +72,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     assert_eq!(complete(waits), (b"hello".to_vec(), "legacy-node".to_owned()));
     assert_eq!(pair(&stack, "second", b"hello").1, "relay-service");
 
-    // One home stands in for the other, and takes a new share alone.
+    // If one home is down, the other one answers for it, and a new share needs only the other one.
     stack.stop_part(Part::RelayHome).unwrap();
     assert_eq!(pair(&stack, "third", b"hello").1, "relay-service");
     set_share(&stack, 0);
@@ -99,7 +99,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     assert!(log.contains("\"route\":\"/p/*\"") && !log.contains("/p/second"), "a key in the log");
 }
 
-/// Keys that a home was asked for.
+/// The number of keys that a home was asked for.
 fn asked_of(stack: &Stack) -> f64 {
     let admin = stack.settings().addresses.home_admin;
     let text = get(&format!("http://{admin}/metrics"), &[]).text();
@@ -107,7 +107,7 @@ fn asked_of(stack: &Stack) -> f64 {
     line.unwrap().parse().unwrap()
 }
 
-/// A new share of one route reloads nginx. That of the other does not, and nobody's stream is cut.
+/// A new share of another route reloads nginx, a new share of the relay does not; neither cuts a stream.
 #[test]
 fn a_reload_for_another_route_cuts_no_stream() {
     let stack = start(|_| {});
@@ -118,7 +118,7 @@ fn a_reload_for_another_route_cuts_no_stream() {
     let uninterrupted = AtomicBool::new(false);
     let wanted = rollout::Wanted::share(Share::percent(10).unwrap());
     rollout::set(&stack.settings().nginx("relay"), &wanted, &uninterrupted).unwrap();
-    std::thread::sleep(Duration::from_secs(12)); // longer than other routes' requests get
+    std::thread::sleep(Duration::from_secs(12)); // longer than the requests of other routes may take
     write!(sender, "world").unwrap();
     assert_eq!(complete(receiver).0, b"helloworld");
 }

@@ -1,4 +1,4 @@
-//! The steps of a release that need no build: `deploy/release/release.sh`.
+//! The steps of a release that need no build (`deploy/release/release.sh`).
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const SCRIPT: &str = "deploy/release/release.sh";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What `release.sh version` and `notes` read.
+/// The files that `release.sh version` and `notes` read.
 const FILES: [&str; 10] = [
     SCRIPT,
     "deploy/release/packages.sh",
@@ -27,7 +27,7 @@ const FILES: [&str; 10] = [
 ];
 const NODE_PACKAGE: &str = "qr-service/bindings/node/package.json";
 
-/// A copy of the files, to change.
+/// A copy of the files that a test may change.
 fn copy() -> TempDir {
     let copy = tempfile::tempdir().unwrap();
     for file in FILES.into_iter().chain([NODE_PACKAGE]) {
@@ -52,13 +52,13 @@ fn release(at: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output 
     command.output().unwrap()
 }
 
-/// What it prints.
+/// The standard output of a command that succeeded.
 fn printed(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Why it fails.
+/// The standard error of a failed command.
 fn refusal(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8(output.stderr.clone()).unwrap()
@@ -114,7 +114,7 @@ fn notes_are_the_part_of_one_version() {
     }
 }
 
-/// The programs that a release has archives of.
+/// The programs that a release has archives for.
 const PROGRAMS: [&str; 5] = ["qr-draw", "qr-service", "relay-service", "relay-home", "carve"];
 
 #[test]
@@ -167,6 +167,6 @@ fn the_release_has_the_toolchain_of_the_images() {
     let image = recipe.split("library/rust:").nth(1).unwrap();
     let toolchain = image.split('-').next().unwrap();
     let wanted = format!("RUSTUP_TOOLCHAIN: \"{toolchain}\"");
-    // Programs, and packages.
+    // One match each for programs and for packages.
     assert_eq!(read(".github/workflows/release.yml").matches(&wanted).count(), 2, "{wanted}");
 }

@@ -1,4 +1,4 @@
-//! What `setup.sh` installs for which purpose.
+//! What `setup.sh` installs for each purpose.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use carve::local::settings::repository;
 
-/// A stand-in for npm: makes the folder that `npm ci` makes, and writes down for which package.
+/// A stand-in for npm that makes the same folder as `npm ci` and records the package.
 const NPM: &str = "#!/bin/sh\nset -e\n[ \"$1 $2\" = 'ci --prefix' ]\nmkdir -p \"$3/node_modules\"\n\
                    echo \"$3\" >>\"$INSTALLED\"\n";
 

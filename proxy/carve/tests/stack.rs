@@ -15,7 +15,7 @@ use service_kit::testing::built;
 use tempfile::TempDir;
 use ureq::Agent;
 
-/// A run folder and free addresses; the stack that runs there ends with it.
+/// A run folder and free addresses. Dropping it ends the stack that runs there.
 struct Place {
     folder: TempDir,
     addresses: Addresses,
@@ -130,7 +130,7 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
 fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_started() {
     let mut place = Place::new();
     let holder = TcpListener::bind(place.addresses.old).unwrap();
-    // A connection has a port too. Nobody listens there, so who holds it is not found.
+    // A connection has a port too, but nobody listens there, so its holder is not found.
     let connection = TcpStream::connect(place.addresses.old).unwrap();
     place.addresses.new = connection.local_addr().unwrap();
     let output = place.run(&["up"]);
@@ -146,7 +146,7 @@ fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_st
     }
     assert_eq!(said.lines().count(), 2, "{said}");
     drop((holder, connection));
-    // The connection's port is free again only after a while.
+    // The connection's port is free again only after a while, so it is not checked.
     place.addresses.new = old;
     place.nothing_listens();
 }
@@ -170,7 +170,7 @@ fn two_parts_cannot_share_an_address() {
 #[test]
 fn a_folder_that_cannot_be_written_to_is_named() {
     let place = Place::new();
-    // A file where the folder should be stops root as well.
+    // Root may write to any folder, but a file in its place stops root too.
     fs::write(place.run_dir(), "").unwrap();
     let output = place.run(&["up"]);
     assert_eq!(output.status.code(), Some(1));

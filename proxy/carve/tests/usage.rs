@@ -1,10 +1,10 @@
-//! The command line itself: what needs no nginx.
+//! The command line itself, as far as it needs no nginx.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Command;
 
-/// Exit code, standard output and standard error of a command.
+/// Runs a command and returns its exit code, standard output and standard error.
 fn carve(args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
     let output = command.args(args).env_clear().envs(variables.iter().copied()).output().unwrap();

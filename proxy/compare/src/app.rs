@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | public | any path, any method | 204 at once; the request is queued if there is room |
 //! | admin | `/mismatches` | the last comparisons that did not match, as JSON |
-//! | admin | `/fields` | how often each field differs, and how often of the old side's own answers, as JSON |
+//! | admin | `/fields` | how often each field differs between the sides, and between answers of the old side, as JSON |
 //! | admin | `/livez`, `/readyz`, `/metrics` | see `service_kit::admin` |
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
         Body::None => 0,
         Body::Buffered => usize::try_from(watched.route.max_body().0).unwrap_or(usize::MAX),
     };
-    // nginx announces the length, also of a body that it got in chunks.
+    // nginx announces the length even of a body that the client sent in chunks.
     let announced =
         request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let Some(room) = queue.room_for(announced.unwrap_or(longest).min(longest), watched) else {
@@ -53,7 +53,7 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
     if longest > 0 {
         match to_bytes(request.into_body(), longest).await {
             Ok(body) => asked.body = body,
-            Err(_) => return StatusCode::NO_CONTENT, // nginx went away in the middle
+            Err(_) => return StatusCode::NO_CONTENT, // nginx closed the connection within the body
         }
     }
     queue.put(Queued { asked, watched: Arc::clone(watched), room });

@@ -6,11 +6,11 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Marks the shadow's own requests. If a shadow is pointed at the proxy, the proxy mirrors them back
-/// to it, and [`Asked::of`] drops them.
+/// Marks the shadow's own requests. If a side's URL is the proxy's, the proxy mirrors them back to the shadow, and
+/// [`Asked::of`] drops them.
 pub(crate) const SHADOW_MARK: HeaderName = HeaderName::from_static("x-route-shadow");
 
-/// How the client came to the proxy, which redirects depend on. nginx sets it, or lets it through to the sides too.
+/// How the client reached the proxy, which redirects depend on. nginx sends these headers to the sides too.
 const FORWARDED: [HeaderName; 3] = [
     HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-forwarded-host"),
@@ -25,7 +25,7 @@ pub(crate) struct Asked {
     pub(crate) method: Method,
     /// Path and query, byte for byte.
     pub(crate) target: PathAndQuery,
-    /// The host that the client asked, which redirects and whole answers depend on; `None` for each side's own.
+    /// The client's Host, which redirects and whole answers may depend on; `None` for each side's own.
     pub(crate) host: Option<HeaderValue>,
     /// X-Request-Id, so that the logs of both sides can be matched.
     pub(crate) request_id: Option<HeaderValue>,
@@ -39,12 +39,13 @@ fn copied(value: &HeaderValue) -> Option<HeaderValue> {
 }
 
 impl Asked {
-    /// The request to send again; `None` if a shadow sent `request`, or if it has no path (CONNECT).
+    /// The request to send again, with the headers in `sent`. `None` if a shadow sent `request`, or if it has no path
+    /// (CONNECT).
     pub(crate) fn of<B>(request: &Request<B>, sent: &[HeaderName]) -> Option<Self> {
         if request.method() == Method::CONNECT || request.headers().contains_key(SHADOW_MARK) {
             return None;
         }
-        // Copied, as the headers are: they are slices of the connection's buffer, and keep all of it.
+        // Copies the target and the headers: as slices of the connection's buffer they would keep all of it in memory.
         let target = request.uri().path_and_query()?.as_str();
         Some(Asked {
             method: request.method().clone(),
@@ -64,7 +65,7 @@ impl Asked {
         })
     }
 
-    /// GET of `target`.
+    /// A GET of `target` without headers.
     pub(crate) fn get(target: PathAndQuery) -> Self {
         Asked {
             method: Method::GET,
@@ -76,8 +77,8 @@ impl Asked {
         }
     }
 
-    /// The same question for no cache to answer: it says so, and if the app ignores a parameter, carries it with a new
-    /// value.
+    /// The same request, made so that no cache answers it: with `Cache-Control: no-cache`, and with `parameter`, which
+    /// the app ignores, set to a random value.
     pub(crate) fn fresh(&self, parameter: Option<&str>) -> Self {
         let mut fresh = self.clone();
         fresh.headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

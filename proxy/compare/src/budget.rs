@@ -1,5 +1,5 @@
-//! How much CPU comparisons may take: a share of one core, counted over the whole process, however long one takes. Each
-//! route has ten turns a second whatever the others take, or three routes that are ramped at once would all wait for
+//! Limits the CPU time of comparisons to a share of one core, measured over the whole process. Each route still gets
+//! ten turns a second, whatever the others use. Otherwise, if several routes are ramped at once, all would wait for
 //! pairs.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::sleep;
 
-/// What may be saved up for a burst, and how much more than the share is remembered, as times at the share.
+/// How much CPU time may be saved for a burst, and how much overspending is remembered, in seconds of the share.
 const MOST_SAVED: Duration = Duration::from_secs(1);
 const MOST_OWED: Duration = Duration::from_secs(10);
 /// The longest wait of a route, so that its gates get their ten pairs a second even if taking requests costs the whole
@@ -17,7 +17,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// What all routes may take together.
+/// The CPU time that all routes may take together.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Mutex<Account>>);
 
@@ -25,13 +25,13 @@ pub(crate) struct Budget(Arc<Mutex<Account>>);
 struct Account {
     /// Seconds of CPU per second.
     share: f64,
-    /// Seconds of CPU that may be spent; below zero, those spent too much.
+    /// Seconds of CPU that may be spent; negative if too much was spent.
     saved: f64,
-    /// The process's CPU time, and when it was looked at.
+    /// The process's CPU time when it was last read, and when that was.
     seen: (Duration, Instant),
 }
 
-/// Says when the next comparison of a route may start.
+/// Decides when the next comparison of a route may start.
 #[derive(Debug)]
 pub(crate) struct Turns {
     budget: Budget,
@@ -39,7 +39,7 @@ pub(crate) struct Turns {
 }
 
 impl Budget {
-    /// `share` of one core, above 0.
+    /// A budget of `share` of one core, which must be above 0.
     pub(crate) fn new(share: f64) -> Self {
         Budget::at(share, cpu_time(), Instant::now())
     }
@@ -56,7 +56,7 @@ impl Budget {
 }
 
 impl Turns {
-    /// Waits until the next may start. `elsewhere` is what the last took in other processes.
+    /// Waits until the next comparison may start. `elsewhere` is the time that earlier ones took in other processes.
     pub(crate) async fn next(&mut self, elsewhere: Duration) {
         let mut elsewhere = elsewhere.as_secs_f64();
         loop {
@@ -68,7 +68,7 @@ impl Turns {
         }
     }
 
-    /// How long to wait at least; if not at all, the turn begins.
+    /// How long to wait at least. If zero, the turn begins now.
     fn wait(&mut self, cpu: Duration, now: Instant, elsewhere: f64) -> Duration {
         let mut account = self.budget.0.lock().unwrap_or_else(PoisonError::into_inner);
         account.settle(cpu, now, elsewhere);

@@ -1,4 +1,4 @@
-//! The HTTP client. It asks both sides over kept connections, so both are timed from one place.
+//! The HTTP client. It sends requests to both sides over kept connections and measures both in the same way.
 
 use std::error::Error;
 use std::path::Path;
@@ -28,10 +28,10 @@ use crate::routes::Watched;
 use crate::tls;
 use crate::unix::{self, UnixConnector};
 
-/// Longest head of an answer that is read.
+/// The longest head of an answer that is accepted.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// A connection that was idle for longer is not used again. This is shorter than both sides keep
-/// idle connections (65 s and 75 s), so no request meets a connection that is being closed.
+/// A connection that was idle for longer is not used again. Both sides keep idle connections longer (65 s and 75 s), so
+/// no request is sent on a connection that the side is closing.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("shadow/", env!("CARGO_PKG_VERSION")));
 
@@ -46,7 +46,7 @@ pub(crate) enum Reason {
     Broken,
     /// The body is longer than the route's `shadow.max_answer`.
     TooLarge,
-    /// 502, 503 or 504: the server is overloaded or down, and its route did not answer.
+    /// 502, 503 or 504: the server is overloaded or down, and the app behind it did not answer.
     Unavailable,
     Timeout,
 }
@@ -55,9 +55,9 @@ pub(crate) enum Reason {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    /// The body: at first as it came, for the judge decoded.
+    /// The body: first as received, later decoded for the judge.
     pub(crate) content: Content,
-    /// The body's length as it came.
+    /// The length of the body as received.
     pub(crate) received_bytes: u64,
 }
 
@@ -88,26 +88,26 @@ pub(crate) struct Failure {
     pub(crate) reason: Reason,
     /// The error's message, for people.
     pub(crate) detail: String,
-    /// The status, if the side got that far.
+    /// The status, if the side sent one.
     pub(crate) status: Option<StatusCode>,
 }
 
 /// The outcome of one request to one side.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
-    /// From before a connection is taken to the last byte of the body.
+    /// The time from before a connection is chosen to the last byte of the body.
     pub(crate) elapsed: Duration,
     pub(crate) outcome: Result<Answer, Failure>,
 }
 
 impl Reply {
-    /// The reply with its body decoded. Blocks, for as long as that takes.
+    /// The reply with its body decoded. Blocks the thread while it decodes.
     pub(crate) fn decoded(self, limits: &Limits) -> Self {
         let outcome = self.outcome.and_then(|answer| answer.decoded(limits));
         Reply { outcome, ..self }
     }
 
-    /// The status, also of an answer that cannot be compared.
+    /// The status; also known for some answers that cannot be compared.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match &self.outcome {
             Ok(answer) => Some(answer.status),
@@ -119,15 +119,15 @@ impl Reply {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
-    /// If a side is behind TLS.
+    /// `None` if no side is behind TLS.
     #[cfg(feature = "tls")]
     tls: Option<HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>>,
     unix: HttpClient<UnixConnector, Full<Bytes>>,
 }
 
 impl Client {
-    /// For the sides of these routes. Fails if one is behind TLS, and the authorities cannot be read or this program was
-    /// built without TLS.
+    /// A client for the sides of these routes. Fails if one of them is behind TLS, and the file of authorities cannot
+    /// be read or this program was built without TLS.
     #[cfg_attr(not(feature = "tls"), expect(unused_variables, reason = "for TLS alone"))]
     pub(crate) fn new(authorities: &Path, routes: &[Arc<Watched>]) -> anyhow::Result<Self> {
         let needs_tls = routes.iter().any(|it| is_tls(&it.old) || is_tls(&it.new));
@@ -143,7 +143,7 @@ impl Client {
         #[cfg(not(feature = "tls"))]
         anyhow::ensure!(
             !needs_tls,
-            "a side is https://, and this carve was built without its feature tls"
+            "a side is https://, but this carve was built without TLS (feature tls)"
         );
         Ok(Client {
             http: builder.build(connector),
@@ -164,7 +164,7 @@ impl Client {
         }
     }
 
-    /// Sends `asked` to the side at `base` and measures the time.
+    /// Sends `asked` to the side at `base`, and measures the time until the whole answer has arrived.
     pub(crate) async fn ask(&self, base: &SideUrl, asked: &Asked, limits: &Limits) -> Reply {
         let start = Instant::now();
         let outcome = timeout(limits.timeout, self.exchange(base, asked, limits)).await;
@@ -214,7 +214,7 @@ fn is_tls(url: &SideUrl) -> bool {
     url.far().is_some_and(|far| far.is_tls)
 }
 
-/// Takes the path that a side has the app below out of redirects, since clients know nothing of it.
+/// Removes a side's path prefix from redirects, as nginx does: clients do not know the prefix.
 fn tell_as_nginx_does(far: &FarUrl, headers: &mut HeaderMap) {
     let location = headers.get(LOCATION).and_then(|location| location.to_str().ok());
     let outside = location.and_then(|location| far.outside(location)?.parse().ok());
@@ -250,7 +250,7 @@ fn request_to(base: &SideUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, htt
     if let Some(host) = &asked.host {
         request = request.header(HOST, host.clone());
     } else if base.tcp().is_none() {
-        // Else it would be what stands for the path; nginx and curl send this name too.
+        // Otherwise the Host would be the encoded path of the socket. nginx and curl send `localhost` too.
         request = request.header(HOST, HeaderValue::from_static("localhost"));
     }
     if let Some(id) = &asked.request_id {

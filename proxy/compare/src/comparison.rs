@@ -1,4 +1,4 @@
-//! One comparison: asks both sides, and has the answers judged.
+//! One comparison: sends the request to both sides, and has the answers judged.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,11 +20,11 @@ pub(crate) struct Comparison {
     pub(crate) new: Seen,
     pub(crate) old: Seen,
     pub(crate) verdict: Verdict,
-    /// What judging took in a program of the user's; zero if the judge has none.
+    /// How long the user's own judge program took; zero if the judge has none.
     pub(crate) judged_elsewhere: Duration,
 }
 
-/// A side's reply, and what the judge sees in it where the sides do not match.
+/// A side's reply and, unless the sides match, the judge's description of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) reply: Reply,
@@ -50,8 +50,8 @@ pub(crate) struct Comparer {
 }
 
 impl Comparer {
-    /// Asks one side after the other. The order is random, because the second request finds caches
-    /// and processors warm.
+    /// Sends the request to one side after the other. The order is random, because the second request finds warm caches
+    /// and processors.
     pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
         let time = SystemTime::now();
         let Watched { new, old, limits, .. } = &*self.watched;
@@ -65,7 +65,7 @@ impl Comparer {
         let route = Arc::from(self.watched.name());
         let (watched, keep_text) = (Arc::clone(&self.watched), self.keep_text);
         let given = (asked.clone(), new.clone(), old.clone());
-        // On another thread: this one measures times, and judges take theirs.
+        // On another thread: this one measures times, which a slow judge would distort.
         let has_program = watched.judge.stats().is_some();
         let begun = Instant::now();
         let judged = tokio::task::spawn_blocking(move || {
@@ -80,8 +80,8 @@ impl Comparer {
         Comparison { route, asked, time, new, old, verdict, judged_elsewhere }
     }
 
-    /// Asks the old side twice, and compares its answers; `None` if they cannot be judged. If a cache may have
-    /// given one, the second is asked for anew, past the cache.
+    /// Sends the request to the old side twice and compares the answers; `None` if they cannot be judged. If an answer
+    /// may come from a cache, the second request bypasses it.
     pub(crate) async fn old_with_itself(&self, asked: &Asked) -> Option<Noise> {
         let Watched { old, limits, .. } = &*self.watched;
         let parameter = self.watched.route.file.shadow.fresh_parameter.as_deref();
@@ -105,23 +105,23 @@ impl Comparer {
     }
 }
 
-/// What two answers of the old side say.
+/// The result of comparing two answers of the old side.
 #[derive(Debug)]
 pub(crate) enum Noise {
-    /// Nothing: a cache gave them, even when asked past it.
+    /// No result: a cache gave an answer even though the request tried to bypass it.
     Cached,
-    /// In what they differ.
+    /// The differences between the two answers; `None` if there are none.
     Judged(Option<Differences>),
 }
 
-/// Whether a cache says that it gave this answer (RFC 9111, 5.1; RFC 9211).
+/// Whether the headers say that a cache gave this answer (RFC 9111, 5.1; RFC 9211).
 fn is_cached(reply: &Reply) -> bool {
     let Ok(answer) = &reply.outcome else { return false };
     let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
     let is_aged = header("age").is_some_and(|age| age.trim().parse().unwrap_or(0_u64) > 0);
     let names = ["cache-status", "cf-cache-status", "x-cache", "x-cache-status"];
     let says_hit = |value: &str| {
-        // `fwd=miss` and `hit` are parameters of one header, and a miss may be spelled in capitals.
+        // Cache-Status has `hit` and `fwd=miss` as parameters; X-Cache and others have HIT or MISS in capitals.
         value
             .to_ascii_lowercase()
             .split(|c: char| !c.is_ascii_alphanumeric())

@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::queue::Pace;
 use crate::routes::{self, Watched};
 
-/// Connections at once. The proxy opens one per mirrored request under way.
+/// The most connections at once. The proxy opens one for each mirrored request in progress.
 const MAX_CONNECTIONS: u32 = 1024;
 
 /// The service's settings, as typed.
@@ -24,7 +24,7 @@ const MAX_CONNECTIONS: u32 = 1024;
     after_help = "Example:\n  carve shadow --old-url http://127.0.0.1:4000 --new-url http://127.0.0.1:4001"
 )]
 pub struct Arguments {
-    /// Listener of mirrored requests, at any path
+    /// Listener of mirrored requests
     #[arg(long, env = "SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
     pub(crate) addr: SocketAddr,
 
@@ -37,42 +37,43 @@ pub struct Arguments {
     #[arg(long, env = "SHADOW_ROUTES", default_value = "proxy/routes", value_name = "FOLDER")]
     routes: PathBuf,
 
-    /// The new side of the routes, itself, not the proxy in front of it
+    /// The new side itself, not the proxy in front of it; for routes that do not name their own
     #[arg(long, env = "SHADOW_NEW_URL", default_value = "http://127.0.0.1:42069")]
     #[arg(value_name = "URL")]
     new_url: SideUrl,
 
-    /// The old side of the routes, itself, not the proxy in front of it
+    /// The old side itself, not the proxy in front of it; for routes that do not name their own
     #[arg(long, env = "SHADOW_OLD_URL", default_value = "http://127.0.0.1:3000")]
     #[arg(value_name = "URL")]
     old_url: SideUrl,
 
-    /// Length of each route's queue; requests beyond it are dropped and counted
+    /// Length of each route's queue; further requests are dropped and counted
     #[arg(long, env = "SHADOW_QUEUE_LENGTH", default_value_t = 100, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) queue_length: u32,
 
-    /// Comparisons of each route under way at once
+    /// Number of comparisons that run at once, for each route
     #[arg(long, env = "SHADOW_CONCURRENCY", default_value_t = 1, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=64))]
     concurrency: u32,
 
-    /// CPU time that this process may take, as a percentage of one core; ten comparisons of each route per second always start
+    /// CPU time that this process may take, as a percentage of one core; ten comparisons per second and route always
+    /// start
     #[arg(long, env = "SHADOW_CPU_PERCENT", default_value_t = 10, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100))]
     cpu_percent: u8,
 
-    /// Longest wait for an answer, connecting included, of routes that do not say
+    /// Longest wait for an answer, including the connection, for routes that set none
     #[arg(long, env = "SHADOW_REQUEST_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = timeout)]
     request_timeout: Duration,
 
-    /// Show queries and bodies at /mismatches, not only their lengths and hashes
+    /// Show queries and bodies at /mismatches, instead of only their lengths and hashes
     #[arg(long, env = "SHADOW_KEEP_TEXT", default_value = "false", default_missing_value = "true")]
     #[arg(num_args = 0..=1, require_equals = true, value_name = "BOOL")]
     #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub(crate) keep_text: bool,
 
-    /// Longest time for comparing the queued requests after a signal
+    /// How long to go on comparing queued requests after a signal
     #[arg(long, env = "SHADOW_DRAIN_TIMEOUT", default_value = "5s", value_name = "TIME", value_parser = time)]
     drain_timeout: Duration,
 
@@ -81,7 +82,7 @@ pub struct Arguments {
     pub(crate) log_level: tracing::Level,
 }
 
-/// The settings, with the routes that they name.
+/// The checked settings, with the routes that they name.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) settings: Arguments,
@@ -90,7 +91,7 @@ pub struct Config {
 }
 
 impl Arguments {
-    /// Checks what concerns several settings, and reads the routes; an error names the flag and the variable.
+    /// Checks the settings against each other and reads the routes. An error names the flag and the variable.
     pub fn check(self) -> Result<Config, String> {
         check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
         let loaded = routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)
@@ -107,7 +108,7 @@ impl Arguments {
         Pace { concurrency: self.concurrency as usize, cpu_share }
     }
 
-    /// Without a shutdown delay: a mirrored request may be lost.
+    /// The settings of the listeners. There is no shutdown delay, since mirrored requests may be lost.
     pub(crate) fn serving(&self) -> Serving {
         Serving { drain_timeout: self.drain_timeout, ..Serving::near(MAX_CONNECTIONS) }
     }

@@ -1,4 +1,4 @@
-//! The body of an answer: bounded, decoded, and kept only as far as the judge needs it.
+//! The body of an answer: limited in length, decoded, and kept only if it is short or the judge needs it.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -11,18 +11,18 @@ use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 use ruzstd::decoding::StreamingDecoder;
 
-/// Longest body that is kept for a judge that does not need it: with it, a difference has an exact place.
+/// The longest body that is kept even if the judge does not need it, so that a difference can be located exactly.
 const KEPT_BYTES: u64 = 1 << 20;
-/// Largest window of zstd that recipients have to support (RFC 9659).
+/// The largest zstd window that recipients must support (RFC 9659).
 const MAX_WINDOW_BYTES: u64 = 8 << 20;
 const BROTLI_BUFFER_BYTES: usize = 4096;
 
-/// What is asked of an answer.
+/// The limits of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Longest wait for the whole answer.
     pub(crate) timeout: Duration,
-    /// Longest body, as it comes and decoded.
+    /// The longest body, both as received and decoded.
     pub(crate) max_bytes: u64,
     /// Whether the judge needs the body itself.
     pub(crate) needs_bodies: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Limits {
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Kept(Bytes),
-    /// Of a body that was too long to keep.
+    /// The digest of a body that was too long to keep.
     Digested(Digest),
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct TooLong;
 #[derive(Debug)]
 pub(crate) struct Collector {
     kept: Vec<u8>,
-    /// Of a body that was too long to keep.
+    /// The digest of a body that is too long to keep.
     digest: Option<Digest>,
     max_bytes: u64,
     kept_bytes: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// For a body that comes. An encoded one is kept until it can be decoded.
+    /// A collector for a body as it is received. Keeps an encoded body as a whole, so that it can be decoded.
     pub(crate) fn receiving(limits: &Limits, headers: &HeaderMap) -> Self {
         match headers.contains_key(CONTENT_ENCODING) {
             true => Collector::new(limits.max_bytes, limits.max_bytes),
@@ -117,12 +117,12 @@ impl Write for Collector {
 #[derive(Debug)]
 pub(crate) enum Undecoded {
     TooLong,
-    /// With the coding, and what is wrong.
+    /// The coding and the decoder's error.
     Broken(String),
 }
 
-/// Takes the codings off a body (RFC 9110, 8.4). One that is not known stays, with all before it. Fails if the body
-/// is broken, or decodes to more than the limit.
+/// Decodes a body by its Content-Encoding (RFC 9110, 8.4), last coding first, up to the first unknown one. Fails if the
+/// body is broken, or longer than the limit when decoded.
 pub(crate) fn decoded(
     headers: &HeaderMap,
     content: Content,
@@ -137,7 +137,7 @@ pub(crate) fn decoded(
         .filter(|coding| !coding.is_empty() && coding != "identity")
         .collect();
     for (left, coding) in codings.iter().enumerate().rev() {
-        // Of HEAD, and of 204 and 304, there is no body.
+        // Answers to HEAD, and 204 and 304, have no body.
         let Content::Kept(encoded) = &content else { break };
         if encoded.is_empty() {
             break;
@@ -160,7 +160,7 @@ pub(crate) fn decoded(
 fn decode(coding: &str, encoded: &[u8], to: &mut Collector) -> Option<io::Result<()>> {
     Some(match coding {
         "gzip" | "x-gzip" => copied(&mut MultiGzDecoder::new(encoded), to),
-        // Some servers leave out the zlib header that RFC 9110 asks for.
+        // Some servers omit the zlib header that RFC 9110 requires.
         "deflate" if has_zlib_header(encoded) => copied(&mut ZlibDecoder::new(encoded), to),
         "deflate" => copied(&mut DeflateDecoder::new(encoded), to),
         "br" => copied(&mut Decompressor::new(encoded, BROTLI_BUFFER_BYTES), to),
@@ -173,13 +173,13 @@ fn copied(from: &mut dyn Read, to: &mut Collector) -> io::Result<()> {
     io::copy(from, to).map(|_| ())
 }
 
-/// RFC 1950, 2.2.
+/// Whether the bytes begin with a zlib header (RFC 1950, 2.2).
 fn has_zlib_header(encoded: &[u8]) -> bool {
     let [method, flags, ..] = encoded else { return false };
     method & 0x0f == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0
 }
 
-/// One frame after the other (RFC 8878, 3).
+/// Decodes one zstd frame after the other (RFC 8878, 3).
 fn zstd(mut encoded: &[u8], to: &mut Collector) -> io::Result<()> {
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     while !encoded.is_empty() {
@@ -189,7 +189,7 @@ fn zstd(mut encoded: &[u8], to: &mut Collector) -> io::Result<()> {
         }
         let mut decoder =
             StreamingDecoder::new(encoded).map_err(|error| invalid(error.to_string()))?;
-        // The decoder holds a frame of a single segment as a whole.
+        // The decoder keeps a single-segment frame in memory as a whole, so its size is checked first.
         if decoder.decoder.content_size() > to.max_bytes {
             to.is_too_long = true;
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -200,7 +200,7 @@ fn zstd(mut encoded: &[u8], to: &mut Collector) -> io::Result<()> {
     Ok(())
 }
 
-/// The window that a frame asks for (RFC 8878, 3.1.1.1.2); 0 if it has none.
+/// The window size in a frame's header (RFC 8878, 3.1.1.1.2); 0 if there is none.
 fn window_bytes(frame: &[u8]) -> u64 {
     const SINGLE_SEGMENT: u8 = 0x20;
     let [_, _, _, _, descriptor, window, ..] = frame else { return 0 };

@@ -1,5 +1,5 @@
-//! How often each field of a route's answers differs: between the sides, and between two answers of the old side.
-//! What differs in the old side's own answers is noise (as in Twitter's Diffy), and a rule of the judge can leave
+//! How often each field of a route's answers differs: between the sides, and between two answers of the old side. A
+//! field that differs among the old side's own answers is noise (as in Twitter's Diffy); a rule of the judge can leave
 //! it out.
 
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use crate::judge::Differences;
 use serde::Serialize;
 
-/// Fields of a route that are remembered. Keys of an object may be ids, so there may be any number.
+/// The most fields of a route that are counted by name. The keys of an object may be ids, so their number is unlimited.
 const MAX_FIELDS: usize = 200;
 
-/// The pairs of a route that were judged, and their fields.
+/// The judged pairs of a route, and the fields in which they differ.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Fields {
     /// Pairs of both sides.
@@ -20,7 +20,7 @@ pub(crate) struct Fields {
     noise_pairs: u64,
     /// Pairs in which a field differed, by its name.
     fields: BTreeMap<String, Counts>,
-    /// Pairs with fields beyond those that are remembered.
+    /// Pairs that differ in fields beyond [`MAX_FIELDS`].
     others: Counts,
 }
 
@@ -41,7 +41,7 @@ impl Counts {
 }
 
 impl Fields {
-    /// Counts a pair that was judged; `is_noise` if it is of the old side with itself.
+    /// Counts a judged pair; `is_noise` if both answers are the old side's.
     pub(crate) fn add(&mut self, is_noise: bool, differences: Option<&Differences>) {
         match is_noise {
             true => self.noise_pairs += 1,
@@ -71,13 +71,13 @@ impl Fields {
         self.pairs
     }
 
-    /// The fields in which the old side differs from itself, and how often they differ.
+    /// The fields in which the old side differs from itself, with their counts.
     pub(crate) fn noisy(&self) -> impl Iterator<Item = (&String, Counts)> {
         self.fields.iter().map(|(name, counts)| (name, *counts)).filter(|it| it.1.of_old_itself > 0)
     }
 }
 
-/// Of all routes.
+/// The fields of all routes, by the route's name.
 #[derive(Debug, Default)]
 pub(crate) struct AllFields(Mutex<BTreeMap<String, Fields>>);
 

@@ -1,8 +1,8 @@
 //! Sends the same request to both sides and compares their answers.
 //!
-//! `service` takes the requests that the proxy mirrors, answers 204 at once and compares later,
-//! within its limits. `offline` compares the answers to each line of a file. `verdict` has the
-//! rules of a comparison and the names of its results, [`judge`] says whether two answers are the same.
+//! `service` accepts the requests that the proxy mirrors, answers 204 at once, and compares later within its limits.
+//! `offline` compares the answers to each request of a file. `verdict` has the rules of a comparison and the names of
+//! its results; [`judge`] decides whether two answers are the same.
 
 mod app;
 mod asked;
@@ -31,23 +31,22 @@ pub use config::{Arguments, Config};
 pub use offline::Options;
 pub use offline::report::Report;
 
-/// Runs the service until a signal ends it.
+/// Runs the service until SIGTERM or SIGINT. Fails if a port cannot be bound or the comparisons stop by themselves.
 pub fn run(config: Config) -> anyhow::Result<()> {
     let at_once = config.settings.pace().concurrency * config.routes.len().max(1);
     runtime(at_once)?.block_on(service::run(config))
 }
 
-/// Compares the answers to each request of a file, one after the other.
+/// Compares the answers to each request of a file, one after the other. Fails if the file or the routes cannot be read.
 pub fn compare(options: &Options) -> anyhow::Result<Report> {
     let (client, lines, skipped) = options.read()?;
     Ok(runtime(1)?.block_on(offline::compare(options, &client, &lines, skipped)))
 }
 
-/// One thread sends requests and measures times; each comparison under way decodes on a thread of
-/// its own.
+/// One thread sends requests and measures times. Each comparison in progress decodes and judges on a thread of its own.
 fn runtime(concurrency: usize) -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
-        // One more, to look up host names.
+        // One more thread, for DNS.
         .max_blocking_threads(concurrency + 1)
         .enable_all()
         .build()

@@ -1,7 +1,7 @@
 //! The shadow's metrics.
 //!
-//! Every series exists from the start, because `rate` misses the first increment of a new one. Times
-//! and sizes are those of answers; failures are only counted.
+//! Every series exists from the start, because `rate` misses the first increment of a new one. Times and sizes are
+//! observed for answers only; failures are only counted.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -116,7 +116,7 @@ impl Metrics {
         self.registry.register_collector(Box::new(ProcessCollector));
     }
 
-    /// Each guard is dropped at once: it locks the family.
+    /// Creates every series of a route. Drops each guard at once, since it locks the family.
     fn make_series(&self, watched: &Watched) {
         let route = &Name::from(watched.name());
         drop(self.dropped.get_or_create(&of(route, [])));
@@ -161,7 +161,8 @@ impl Metrics {
         self.noise.get_or_create(&of(&Arc::from(route), [("result", result)])).inc();
     }
 
-    /// Counts the answers of a comparison, and then the comparison: a scrape that has it has its answers too.
+    /// Counts the answers of a comparison first and then the comparison, so that a scrape that counts the comparison
+    /// also counts its answers.
     pub(crate) fn observe(&self, comparison: &Comparison) {
         let route = &comparison.route;
         self.pairs.get_or_create(&of(route, [])).inc();
@@ -205,7 +206,7 @@ impl Metrics {
     }
 }
 
-/// What the programs of `exec` did.
+/// The metrics of the judges that run a program (`exec`).
 #[derive(Debug)]
 struct Judges(Vec<Arc<Watched>>);
 

@@ -1,11 +1,11 @@
-//! Pairs of answers as evidence: which side failed, or was slow, where the other was not.
+//! Pairs of answers as evidence: counts pairs in which only one side failed, or only one side was slow.
 //!
-//! If the sides are equal, the new one is not the worse one of such a pair more often than the other, since both get the
-//! same request at the same time in random order. `ramp` tests that.
+//! Both sides get the same request at the same time in random order. If they are equally good, the new side is the
+//! worse one in half of these pairs. `ramp` tests that.
 //!
-//! Slow means longer than a threshold, for the new side by more than the route's margin. The thresholds are the old
-//! side's p50, p90, p95, p99 and twice its p99. They come from earlier pairs alone, so what a pair measures never moves
-//! its own threshold.
+//! Slow means slower than a threshold; the new side may exceed it by the route's margin. The thresholds are the old
+//! side's p50, p90, p95, p99 and twice its p99. They come from earlier pairs only, so a pair never moves its own
+//! threshold.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,10 +16,11 @@ use strum::{IntoStaticStr, VariantArray};
 use crate::client::{Answer, Reply};
 use crate::side::Side;
 
-/// Answers of the old side that thresholds are taken from.
+/// How many of the old side's last answers the thresholds are computed from.
 const REMEMBERED: usize = 1000;
-/// Pairs between two looks at them; at first, as many as half of all so far. Before the first look no pair counts as
-/// slower, which `ramp` would take for a proof.
+/// How many pairs arrive before the thresholds are computed again; at first, half of the pairs so far. No pair counts
+/// as slower before thresholds exist, which `ramp` would take for a proof, so the first ones are computed after one
+/// pair.
 const RENEWED_EACH: usize = 100;
 
 /// What can happen to one side of a pair alone.
@@ -54,8 +55,7 @@ impl Thresholds {
         Thresholds { margin, ..Thresholds::default() }
     }
 
-    /// The events that only one side of the pair had, each with that side; then remembers the old side's
-    /// time.
+    /// The events that happened to only one side of the pair, each with that side. Then records the old side's time.
     pub(crate) fn discordant(&mut self, new: Took, old: Took) -> Vec<(Event, Side)> {
         let mut found = Vec::new();
         let mut check = |event, new: bool, old: bool| match (new, old) {
@@ -91,7 +91,7 @@ impl Thresholds {
     }
 }
 
-/// What a side made of its half of a pair.
+/// One side's result in a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Took {
     /// No answer, or a status of 500 and more.

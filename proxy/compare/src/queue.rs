@@ -1,5 +1,5 @@
-//! The queues between the proxy, which must not wait, and the comparisons, which take time. Each route has its own, so
-//! that one with many requests, or with a side that hangs, takes no other's turn.
+//! The queues between the proxy, which must not wait, and the comparisons, which take time. Each route has its own
+//! queue, so that a route with many requests or a hung side does not delay the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::budget::{Budget, Turns};
 use crate::metrics::Metrics;
 use crate::routes::Watched;
 
-/// What the bodies of all requests that wait or are under way may take: the queue has places for a hundred,
-/// a route's longest body may be 1 GiB, and on a cluster the whole process may take 64 MiB.
+/// The memory for the bodies of all requests that wait or are in progress. A queue holds a hundred requests, a body may
+/// have up to 1 GiB, but on a cluster the whole process may use only 64 MiB.
 const MAX_BODIES_BYTES: usize = 16 << 20;
 
-/// The queues' entrance.
+/// The sending end of the queues.
 #[derive(Clone)]
 pub(crate) struct Queue {
-    /// By the route's name.
+    /// The queue of each route, by the route's name.
     senders: Arc<HashMap<String, Sender<Queued>>>,
     bytes: Arc<Semaphore>,
     metrics: Arc<Metrics>,
@@ -33,14 +33,14 @@ pub(crate) struct Queue {
 pub(crate) struct Queued {
     pub(crate) asked: Asked,
     pub(crate) watched: Arc<Watched>,
-    /// Held until both sides have been asked.
+    /// Held until the comparison is done.
     pub(crate) room: Room,
 }
 
-/// Room for the body of one request.
+/// Memory reserved for the body of one request.
 pub(crate) struct Room(#[allow(dead_code, reason = "ends with the request")] OwnedSemaphorePermit);
 
-/// The queues' exit. It ends when every [`Queue`] is dropped and no request is left.
+/// The receiving end of the queues. It ends once every [`Queue`] is dropped and no request is left.
 pub(crate) struct Waiting {
     receivers: Vec<Receiver<Queued>>,
     metrics: Arc<Metrics>,
@@ -49,13 +49,13 @@ pub(crate) struct Waiting {
 /// Limits on the comparisons, whatever the proxy sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Comparisons of a route under way at once.
+    /// The number of comparisons of a route that run at once.
     pub(crate) concurrency: usize,
-    /// CPU that they may take, as a share of one core.
+    /// The CPU time that comparisons may take, as a share of one core.
     pub(crate) cpu_share: f64,
 }
 
-/// A queue of at most `length` requests for each route.
+/// Both ends of a queue of at most `length` requests for each route.
 pub(crate) fn queue(
     length: usize,
     routes: &[Arc<Watched>],
@@ -77,7 +77,7 @@ pub(crate) fn queue(
 }
 
 impl Queue {
-    /// Room for a body of so many bytes; counts the request as dropped if there is none.
+    /// Reserves memory for a body of this length. If there is none, counts the request as dropped and returns `None`.
     pub(crate) fn room_for(&self, body_bytes: usize, watched: &Watched) -> Option<Room> {
         let bytes = u32::try_from(body_bytes).ok();
         let room =
@@ -91,7 +91,7 @@ impl Queue {
     /// Queues a request; drops and counts it if the queue is full.
     pub(crate) fn put(&self, queued: Queued) {
         let Some(sender) = self.senders.get(queued.watched.name()) else { return };
-        // Counted first: afterwards, a worker might take the request out before it is counted.
+        // Counts before sending, since a worker might otherwise take the request out before it is counted.
         self.metrics.queue_depth.inc();
         if let Err(TrySendError::Full(queued) | TrySendError::Closed(queued)) =
             sender.try_send(queued)
@@ -108,8 +108,8 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Runs `work` on each request within the limits of `pace`; it returns the time that it took in other processes.
-    /// Returns when the queues have ended and all work is done.
+    /// Runs `work` on each request within the limits of `pace`. `work` returns the time that it took in other
+    /// processes. Returns once the queues have ended and all work is done.
     pub(crate) async fn work<F>(self, pace: Pace, work: impl Fn(Queued) -> F)
     where
         F: Future<Output = Duration> + Send + 'static,

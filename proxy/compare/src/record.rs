@@ -17,28 +17,28 @@ use crate::verdict::Outcome;
 
 /// How many mismatches are kept, and how many failures.
 const MAX_KEPT: usize = 100;
-/// Longest body that is kept with the texts.
+/// The longest body that is shown if texts are kept.
 const MAX_SHOWN_BYTES: usize = 200;
 
-/// A comparison as it may be shown. Queries and bodies are personal, so they are shown as length and
-/// digest unless the operator chose to keep them. The digest is SHA-256 after a salt that this process
-/// made at its start: equal texts have equal digests, but nobody can try a guess.
+/// A comparison as it may be shown. Queries and bodies may be personal data, so only their length and digest are shown
+/// unless the operator chose to keep texts. The digest is SHA-256 of a salt, which this process makes at its start, and
+/// the text: equal texts have equal digests, but a guess cannot be checked.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Record {
     /// Start of the comparison, RFC 3339.
     time: String,
     route: String,
     result: Outcome,
-    /// What differs first.
+    /// The kind of the first difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
-    /// What differs first, exactly, if texts are kept.
+    /// The first difference in words, if texts are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// All that differs, as far as it is listed.
+    /// The listed differences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differences: Vec<ShownDifference>,
-    /// How many more there are.
+    /// The number of further differences.
     #[serde(skip_serializing_if = "is_zero")]
     differences_not_listed: usize,
     /// Why the judge failed.
@@ -53,7 +53,7 @@ pub(crate) struct Record {
     old: Shown,
 }
 
-/// A difference, with what the answers have there if texts are kept.
+/// A difference, with the differing values if texts are kept.
 #[derive(Clone, Debug, Serialize)]
 struct ShownDifference {
     kind: Kind,
@@ -86,7 +86,7 @@ enum ShownOutcome {
     Answered {
         status: u16,
         body: Digested,
-        /// What the judge sees in the answer.
+        /// The judge's description of the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         seen: Option<Value>,
     },
@@ -165,10 +165,10 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// 32 random bytes, the same as long as this process runs.
+/// 32 random bytes that stay the same while this process runs.
 fn salt() -> [u8; 32] {
     static SALT: LazyLock<[u8; 32]> = LazyLock::new(|| {
-        // Keyed by the system's random numbers.
+        // RandomState's keys come from the system's random numbers.
         let keys = [(); 4].map(|()| RandomState::new().hash_one(0).to_ne_bytes());
         let mut salt = [0; 32];
         salt.copy_from_slice(&keys.concat());
@@ -193,7 +193,7 @@ impl Shown {
             Ok(answer) => ShownOutcome::Answered {
                 status: answer.status.as_u16(),
                 body: match &answer.content {
-                    // An error's body may echo the text.
+                    // Shows the body only with texts: an error's body may repeat the query.
                     Content::Kept(body) => {
                         let is_short = body.len() <= MAX_SHOWN_BYTES;
                         let keep = keep_text && is_short && std::str::from_utf8(body).is_ok();
@@ -217,7 +217,7 @@ impl Shown {
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Mutex<Sorts>);
 
-/// Newest first. Failures are kept apart, or an outage would push out all earlier mismatches.
+/// The records, newest first. Failures have a list of their own, so that an outage does not push out all mismatches.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Sorts {
     mismatches: VecDeque<Record>,

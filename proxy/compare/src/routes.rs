@@ -1,4 +1,4 @@
-//! The routes that are compared: which sides, which judge.
+//! The routes that are compared, with their sides and judges.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,20 +14,21 @@ use crate::content::Limits;
 /// Set by nginx on a mirrored request.
 const ROUTE_NAME: &str = "x-route-name";
 
-/// A route with what is needed to compare its sides.
+/// A route with everything needed to compare its sides.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) route: Route,
     pub(crate) judge: Judge,
     pub(crate) new: SideUrl,
     pub(crate) old: SideUrl,
-    /// The request's headers that both sides get.
+    /// The request headers that are sent on to both sides.
     pub(crate) sent_headers: Vec<HeaderName>,
     pub(crate) limits: Limits,
 }
 
 impl Watched {
-    /// `new`, `old` and `timeout` are those of routes that do not name their own.
+    /// `new`, `old` and `timeout` are used if the route does not name its own. Fails if a header name is invalid or the
+    /// judge cannot be made.
     pub(crate) fn of(
         route: Route,
         new: &SideUrl,
@@ -59,7 +60,7 @@ impl Watched {
     }
 }
 
-/// `carve.toml` of a folder, and its routes whose requests are mirrored: all but those of sessions.
+/// Reads a folder's `carve.toml` and its routes, without routes of sessions, whose requests are not mirrored.
 pub(crate) fn load(
     folder: &Path,
     new: &SideUrl,
@@ -72,7 +73,7 @@ pub(crate) fn load(
     Ok((carve, watched.collect::<anyhow::Result<_>>()?))
 }
 
-/// A request's route: the one that nginx names, or else the one of its path.
+/// A request's route: the one that nginx names in a header, else the one of its path.
 pub(crate) fn find<'a, B>(
     routes: &'a [Arc<Watched>],
     request: &Request<B>,

@@ -18,8 +18,8 @@ use crate::queue::{Queued, queue};
 use crate::record::{Kept, Record};
 use crate::verdict::Outcome;
 
-/// Takes and compares requests until SIGTERM or SIGINT. After the signal, the requests that are
-/// still queued are compared within the drain timeout.
+/// Accepts and compares requests until SIGTERM or SIGINT. After the signal, it still compares the queued requests
+/// within the drain timeout. Fails if a port cannot be bound, or the comparisons end before a signal.
 pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::Result<()> {
     let admin_listener = Listener::bind(settings.admin_addr, "SHADOW_ADMIN_ADDR")?;
     let public = Listener::bind(settings.addr, "SHADOW_ADDR")?;
@@ -28,7 +28,7 @@ pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::
     let (addr, admin_addr) = (&public.addr, &admin_listener.addr);
     tracing::info!(%addr, %admin_addr, "listening");
 
-    // A program that judges says what kinds of difference it knows.
+    // Starts the judges' programs before the metrics are made: a program reports its kinds of difference.
     for watched in &routes {
         if let Err(error) = watched.judge.start() {
             tracing::error!(route = watched.name(), error = format!("{error:#}"), "no judge yet");
@@ -55,17 +55,17 @@ pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::
     let shutdown = async {
         tokio::select! {
             () = shutdown => {}
-            // Before a shutdown only by a panic. A shadow that compares nothing must not look well.
+            // Before a shutdown, the work ends only by a panic. A shadow that compares nothing must not seem healthy.
             _ = work_ended => has_failed.store(true, Ordering::Relaxed),
         }
     };
     let shown = Arc::clone(&metrics);
     let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept, fields));
     let rest = async {
-        // Comparisons, which may panic, are tasks of their own.
+        // Fails only if the task panicked, which `has_failed` reports.
         let _ = work.await;
     };
-    // The router owns the queue's only entrance, so the queue ends with the last connection.
+    // The router owns the only sender, so the queue ends with the last connection.
     let routes = app::router(queue, routes.into());
     let listeners = (vec![public], admin_listener);
     service_kit::serve(listeners, &settings.serving(), routes, admin, shutdown, rest).await;
@@ -73,7 +73,7 @@ pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::
         0 => {}
         left => tracing::warn!(left, "requests in the queue were not compared"),
     }
-    ensure!(!has_failed.load(Ordering::Relaxed), "the comparing has failed");
+    ensure!(!has_failed.load(Ordering::Relaxed), "comparing requests has failed");
     Ok(())
 }
 
@@ -86,8 +86,9 @@ struct Worker {
 }
 
 impl Worker {
-    /// Asks the old side twice if the lot falls so; else compares the sides, counts, and keeps and logs the result if it
-    /// is no match. The log never has the text. Returns what judging took in a program of the user's.
+    /// For a random share of the requests (`shadow.noise`), compares two answers of the old side. For the others,
+    /// compares the sides, counts the result, and keeps and logs it unless it is a match. The log never contains texts.
+    /// Returns how long the user's own judge program took.
     async fn compare(self: Arc<Self>, queued: Queued) -> Duration {
         let Queued { asked, watched, room: _room } = queued;
         let (client, keep_text) = (self.client.clone(), self.keep_text);

@@ -5,8 +5,8 @@ use strum::{IntoStaticStr, VariantArray};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Side {
-    /// Takes over.
+    /// The side that takes over.
     New,
-    /// Is replaced, and is therefore the reference.
+    /// The side to be replaced, which is the reference.
     Old,
 }

@@ -1,4 +1,4 @@
-//! TLS to sides, with the certificates that nginx believes too.
+//! TLS to sides, trusting the same certificates as nginx.
 
 use std::fs;
 use std::path::Path;
@@ -17,11 +17,11 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// A client's configuration that accepts certificates signed by these authorities (a PEM file's text), and the file's
-/// own certificates as those of servers. Fails if it has none.
+/// A client configuration that accepts certificates signed by these authorities (the text of a PEM file), and also the
+/// file's own certificates if a server uses one. Fails if the file is not valid or has no certificate.
 pub fn config(authorities: &[u8]) -> anyhow::Result<ClientConfig> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authorities).collect();
-    let certificates = certificates.context("it is no valid PEM file")?;
+    let certificates = certificates.context("it is not a valid PEM file")?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates.iter().cloned());
     ensure!(!roots.is_empty(), "it has no certificate");
@@ -36,7 +36,7 @@ pub fn config(authorities: &[u8]) -> anyhow::Result<ClientConfig> {
         .with_no_client_auth())
 }
 
-/// A connector to sides behind TLS.
+/// A connector to sides behind TLS. `authorities` is a PEM file; an error names it.
 pub(crate) fn connector(
     authorities: &Path,
     mut tcp: HttpConnector,
@@ -65,8 +65,8 @@ impl ServerCertVerifier for Believed {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match self.by_authority.verify_server_cert(certificate, between, name, ocsp, now) {
-            // rustls lets no authority serve itself, which certificates of `openssl req -x509` do. Their time is checked
-            // before that.
+            // rustls refuses a server whose certificate is itself an authority, as those of `openssl req -x509` are. It
+            // has checked the validity period before.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
                 if self.certificates.contains(certificate) =>
             {

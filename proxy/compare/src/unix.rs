@@ -1,6 +1,6 @@
 //! Connects to sides over Unix sockets.
 //!
-//! A URL has no place for a socket's path, so the path in hexadecimal stands where the host would.
+//! A URL has no place for a socket's path, so the path in hexadecimal takes the place of the host.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tower::util::ServiceFn;
 
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TokioIo<UnixStream>>> + Send>>;
 
-/// What hyper-util's client connects by.
+/// The connector for hyper-util's client.
 pub(crate) type UnixConnector = ServiceFn<fn(Uri) -> Connecting>;
 
 pub(crate) fn connector() -> UnixConnector {
@@ -27,12 +27,12 @@ fn connect(uri: Uri) -> Connecting {
     })
 }
 
-/// What stands for a socket in a URL.
+/// The host that stands for a socket's path in a URL.
 pub(crate) fn authority(path: &SocketPath) -> String {
     hex::encode(path.path().to_string_lossy().as_bytes())
 }
 
-/// The path of a socket from what stands for it.
+/// The socket's path, decoded from the host of a URL.
 fn path(authority: &str) -> Option<String> {
     String::from_utf8(hex::decode(authority).ok()?).ok()
 }

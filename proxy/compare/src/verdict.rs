@@ -1,11 +1,10 @@
-//! The result of a comparison. The first rule that applies gives it:
+//! The result of a comparison, by the first rule that applies:
 //!
 //! 1. A side gave no answer ([`Reason`]): `timeout` if it was too slow, else `new_error` or
-//!    `old_error`. If both failed, the new side's failure is the result: it is the side on trial.
-//! 2. The old side failed by itself, with a 5xx that the new one has not: `old_error`. That is not the new side's
-//!    fault, and tells nothing of its answer.
-//! 3. The route's [`Judge`] says whether the answers are the same: `match`, or `mismatch` and its kind.
-//!    Where the judge itself failed the result is `unjudged`, which is never a match.
+//!    `old_error`. If both failed, the new side's failure is the result, since it is the side on trial.
+//! 2. Only the old side answered with a 5xx: `old_error`. This says nothing about the new side's answer.
+//! 3. The route's [`Judge`] decides: `match`, or `mismatch` and its kind. If the judge itself fails, the result is
+//!    `unjudged`, which never counts as a match.
 
 use crate::judge::{Differences, Judge, Kind};
 use serde::Serialize;
@@ -23,22 +22,22 @@ pub(crate) enum Outcome {
     Mismatch,
     /// The new side gave no answer.
     NewError,
-    /// The old side gave no answer, or failed by itself.
+    /// The old side gave no answer, or only it answered with a 5xx.
     OldError,
     /// One of the sides was too slow.
     Timeout,
     /// The judge failed.
     Unjudged,
-    /// The user's judge did not want to judge.
+    /// The user's judge skipped the pair.
     Skipped,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) outcome: Outcome,
-    /// What differs; `None` unless the outcome is a mismatch.
+    /// The differences; `None` unless the outcome is a mismatch.
     pub(crate) differences: Option<Differences>,
-    /// Why the judge failed; quotes neither answer.
+    /// Why the judge failed. Does not quote the answers.
     pub(crate) problem: Option<String>,
 }
 
@@ -51,7 +50,7 @@ impl Verdict {
         Verdict { problem: Some(problem.into()), ..Verdict::only(Outcome::Unjudged) }
     }
 
-    /// What differs first.
+    /// The kind of the first difference.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.differences.as_ref().map(Differences::kind)
     }
@@ -83,8 +82,8 @@ pub(crate) fn judge(judge: &Judge, asked: &Asked, new: &Reply, old: &Reply) -> V
     compare(judge, asked, old, new).into()
 }
 
-/// Compares two answers of the old side to the same request, by the route's judge; `None` if there is no verdict,
-/// or one of them is an error.
+/// Compares two answers of the old side to the same request with the route's judge. `None` if there is no verdict, or
+/// one of the answers is an error.
 pub(crate) fn compare_with_itself(
     judge: &Judge,
     asked: &Asked,

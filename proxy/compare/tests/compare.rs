@@ -1,4 +1,4 @@
-//! `carve compare`; and the service and `compare` against the real programs.
+//! `carve compare`, and the service and `compare` with the real programs.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ use support::{
     qr_service, qr_service_on, routes, start, text_of,
 };
 
-/// Runs `carve compare` with a request for each line of `texts` on standard input.
+/// Runs `carve compare` with one request per line of `texts` on standard input.
 fn compare(new: &str, old: &str, texts: &[u8], more: &[&str]) -> Output {
     let mut command = command("compare", &[]);
     command.args(["-", "--new", new, "--old", old]).args(more);
@@ -31,7 +31,7 @@ fn compare(new: &str, old: &str, texts: &[u8], more: &[&str]) -> Output {
         line => format!("/qrcode?text={}", percent_encode(line, NON_ALPHANUMERIC)),
     });
     let lines = lines.collect::<Vec<_>>().join("\n");
-    // It may exit without reading them.
+    // The command may exit without reading its input.
     let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -168,7 +168,7 @@ fn a_side_may_be_behind_tls_and_below_a_path_with_a_certificate_that_is_believed
     fs::create_dir_all(at("other")).unwrap();
     certificate(folder.path(), "localhost");
     certificate(&at("other"), "localhost");
-    // As `openssl s_server -HTTP` sends them.
+    // The form in which `openssl s_server -HTTP` sends files.
     let answer = |first: &str, body: &str| {
         let length = body.len();
         format!(
@@ -215,7 +215,7 @@ mod nightly {
         let (new, old) = (format!("http://{}", new.addr), format!("http://{}", old.addr));
         let settings = [("SHADOW_QUEUE_LENGTH", "1000"), ("SHADOW_CPU_PERCENT", "100")];
         let shadow = start(&new, &old, &settings);
-        // Without the cases in which the contract leaves the answer to the server.
+        // Leaves out cases in which the contract leaves the answer to the server.
         let cases = case::all().unwrap();
         let cases = cases
             .iter()
@@ -227,7 +227,7 @@ mod nightly {
             mirror(&shadow, &case.method, &target, &case.name);
             asked += 1;
         }
-        // The legacy app takes a quarter of a minute of processor for them.
+        // The legacy app needs about 15 s of CPU time for them.
         for part in [0.5, 1.0] {
             eventually("compared", || compared(&shadow) >= part * f64::from(asked));
         }

@@ -1,4 +1,4 @@
-//! rxing and rqrr read the same bytes, so that either may answer for the other.
+//! rxing and rqrr read the same bytes, so either may replace the other.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +27,7 @@ fn pixels(symbol: &Symbol, size_px: u32) -> Pixels {
     Pixels::from_png(&png_of(symbol, size_px)).unwrap()
 }
 
-/// A PNG of eight bits a pixel.
+/// A PNG with eight bits per pixel.
 fn in_grey(pixels: &Pixels) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, pixels.width as u32, pixels.height as u32);
@@ -47,14 +47,14 @@ fn text_of(rng: &mut Rng, characters: &str) -> String {
     std::iter::repeat_with(|| *rng.choice(&characters).unwrap()).take(length).collect()
 }
 
-/// A random message in one of the modes, and the bytes that a reader has to give.
+/// A random message in one of the modes, and the bytes that a reader must return.
 fn message(rng: &mut Rng, kind: usize, encoder: Encoder) -> (Symbol, Vec<u8>) {
     let of_text = |text: String| (encoder.encode(&text).unwrap(), text.into_bytes());
     match kind {
         0 => of_text(text_of(rng, "0123456789")),
         1 => of_text(text_of(rng, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")),
         2 => of_text(text_of(rng, "https://example.com/?a=%20&b=c\n\t~")),
-        // What looks like Latin-1, Shift JIS or GB 18030 to whoever guesses.
+        // Texts that a guessing reader takes for Latin-1, Shift JIS or GB 18030.
         3 => of_text(text_of(rng, "grüßeÄÖÜñçàé©½°µ§")),
         4 => of_text(text_of(rng, "点茗日本語テキスト漢字カナｶﾅ")),
         5 => of_text(text_of(rng, "aяжЩ中文字符한국어🙂🚀ا")),
@@ -90,7 +90,7 @@ fn both_decoders_read_the_same_bytes() {
             let pixels = pixels(&symbol, [200, 256, 333][round % 3]);
             let expected = shown(&symbol, &bytes);
             let by_rxing = decode_pixels_by_rxing(&pixels);
-            // What only one of them can read is no contradiction; what it reads is right.
+            // rxing may fail to read a picture, but what it reads is right.
             assert!(
                 by_rxing.as_ref().is_none_or(|it| *it == expected),
                 "{expected:?}: {by_rxing:?}"
@@ -139,13 +139,13 @@ fn what_readers_show_otherwise_is_not_read() {
     }
 }
 
-/// Not the time of the machine, which others share, but of the thread.
+/// Measures the CPU time of the thread, since other processes share the machine.
 #[test]
 fn two_hundred_pairs_take_less_than_a_second_of_a_core() {
     let pair = |number: u32| {
         let text = format!("https://example.com/{number}");
         let old = png_of(&Encoder::new(Level::L).encode(&text).unwrap(), 200);
-        // The same picture in other bytes, so that both are decoded.
+        // The same picture in other bytes, so that both pictures are decoded.
         let new = in_grey(&Pixels::from_png(&old).unwrap());
         (format!("/qrcode?text={text}"), old, new)
     };

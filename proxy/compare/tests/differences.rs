@@ -12,7 +12,7 @@ use support::{
 
 const REFUSAL: &str = "text must be valid UTF-8";
 
-/// The new side: answers with a picture of the text, except for these texts.
+/// The new side. It answers with a picture of the text, except for these texts.
 fn new(head: &str) -> Reply {
     let text = text_of(head);
     Reply::Keep(match text.as_str() {
@@ -46,10 +46,10 @@ fn old(head: &str) -> Reply {
         "old-503" => error(503, "overloaded, try again"),
         "old-hangs-up" => return Reply::Close(Vec::new()),
         "old-slow" | "both-fail" => return Reply::Hang,
-        // Here only the new side is wrong.
+        // For these, only the new side is wrong.
         "new-503" | "new-slow" | "new-cannot-be-read" => png_answer(&picture(&text, Level::L, 200)),
         "too-large" => answer(431, "text/html", b"<h1>no</h1>"),
-        // Eight bits per pixel: other bytes, same picture.
+        // Eight bits per pixel, so the bytes differ but the picture is the same.
         "same-picture" => png_answer(&in_grey(&picture(&text, Level::L, 200))),
         _ => return new(head),
     })
@@ -70,7 +70,7 @@ fn each_difference_is_reported_as_its_kind() {
         ("level", "mismatch", Some("level")),
         ("size", "mismatch", Some("size")),
         ("status", "mismatch", Some("status")),
-        // The old side's own failure.
+        // A failure of the old side.
         ("status-500", "old_error", None),
         ("body", "mismatch", Some("body")),
         ("undecodable", "mismatch", Some("undecodable")),
@@ -134,7 +134,7 @@ fn a_difference_that_the_contract_allows_is_a_match() {
         ("GET", "same-picture"),
         ("GET", "same-error"),
         ("GET", "too-large"),
-        ("GET", "new-500"), // the old side answers as the new one
+        ("GET", "new-500"), // the old side gives the same answer as the new side
         ("HEAD", "head"),
     ];
     for (method, text) in requests {

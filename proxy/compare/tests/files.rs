@@ -1,4 +1,4 @@
-//! `carve compare` with files of each form, against an app in Python and the same in Node.
+//! `carve compare` with files of each format, against an app in Python and the same app in Node.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use service_kit::testing::Service;
 use support::{command, in_node, in_python, routes};
 
-/// The app's sides and its routes.
+/// Both sides of the app, and its routes.
 struct App {
     new: Service,
     old: Service,
@@ -62,9 +62,9 @@ fn lines_that_cannot_be_compared_are_skipped_with_a_count() {
     assert_eq!(output.status.code(), Some(0), "{printed}");
     for said in [
         "1 requests: 1 match\n",
-        "1 whose body the log has not (the first in line 3)",
+        "1 whose body is not in the log (the first in line 3)",
         "1 of no route (the first in line 2)",
-        "1 of a method that route orders has not, GET (the first in line 4)",
+        "1 whose method GET route orders does not have (the first in line 4)",
         "1 without a request (the first in line 5)",
     ] {
         assert!(printed.contains(said), "{said} in {printed}");
@@ -80,7 +80,7 @@ fn json_lines_have_method_headers_and_body() {
     let line = r#"{"method":"POST","path":"/orders","headers":{"content-type":"text/csv","x-token":"t"},"body":"4;5"}"#;
     let report = app.report(line);
     assert_eq!(report["results"]["match"], 1, "{report:#}");
-    // Python gets the same, so what Node got is what was written.
+    // Python gets the same request, so Node got what was written.
     let other = line.replace("4;5", "4;6");
     assert_eq!(app.report(&format!("{line}\n{other}"))["results"]["match"], 2);
 }
@@ -125,7 +125,7 @@ fn the_report_has_all_differences_and_the_noise_by_field() {
     for said in [
         "noise: noisy: json /id: differs in 2 of 2 pairs of the old side with itself, and in 2 of 2 of both sides\n",
         "noise: noisy: the judge leaves them out with ignore = [\"/id\", \"/items/*/token\"]\n",
-        "noise: many: 1 answers of the old side are the same when asked again\n",
+        "noise: many: 1 answers of the old side are the same when requested again\n",
     ] {
         assert!(printed.contains(said), "{said} in {printed}");
     }

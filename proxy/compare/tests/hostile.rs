@@ -12,7 +12,7 @@ use support::{
     Fake, Reply, compared, error, kept, metric, mirror, picture, png_answer, png_of, start, text_of,
 };
 
-/// An old side that answers each text with another malformed answer.
+/// An old side that answers each text with a different malformed answer.
 fn malformed(head: &str) -> Reply {
     let text = text_of(head);
     match text.as_str() {
@@ -55,7 +55,7 @@ fn bomb(side: u32) -> Vec<u8> {
     file
 }
 
-/// Random pixels: many of them look like the corner of a symbol.
+/// Random pixels, many of which look like the corner of a symbol.
 fn noise() -> Vec<u8> {
     let mut state = 1_u32;
     let grey: Vec<u8> = (0..400 * 400)
@@ -149,7 +149,7 @@ fn a_huge_url_is_refused_and_not_sent_on() {
     let shadow = start(&new.url(), &old.url(), &[]);
     let answer = get(shadow.addr, &format!("/qrcode?text={}", "x".repeat(20_000)));
     assert!(answer.starts_with("HTTP/1.1 414") || answer.starts_with("HTTP/1.1 431"), "{answer}");
-    // If the shadow accepts a URL, it can also send it.
+    // The shadow can also send every URL that it accepts.
     mirror(&shadow, "GET", &format!("/qrcode?pad={}&text=a", "x".repeat(12_000)), "a");
     eventually("a comparison", || compared(&shadow) == 1.0);
     assert_eq!((new.heads().len(), old.heads().len()), (1, 1));

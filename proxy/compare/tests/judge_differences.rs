@@ -1,4 +1,4 @@
-//! All differences of two answers, each with its place.
+//! All differences between two answers, each with its place.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +27,7 @@ fn all_differences_are_found_each_with_its_place() {
     );
     assert_eq!(found("bytes", "abc", "axx"), places(&["body offset 1"]));
 
-    // A long array neither hides the other fields nor makes a long list.
+    // A long array neither hides the other fields nor makes the list long.
     let array = |n: usize| {
         format!("{{\"a\":[{}],\"b\":{n}}}", vec![format!("{{\"x\":{n}}}"); 1000].join(","))
     };
@@ -38,7 +38,7 @@ fn all_differences_are_found_each_with_its_place() {
     let fields: Vec<(&str, usize)> =
         found.fields().iter().map(|(name, n)| (name.as_str(), *n)).collect();
     assert_eq!(fields, [("json /a/*/x", 1000), ("json /b", 1)]);
-    // Keys that are ids are no fields that could be counted for ever.
+    // If keys are ids, the number of counted fields stays limited.
     let ids = |from: usize| {
         let members: Vec<String> = (from..from + 200).map(|id| format!("\"{id}\":1")).collect();
         format!("{{{}}}", members.join(","))
@@ -57,7 +57,7 @@ fn headers_and_body_may_both_differ() {
     let found = differences(&verdict);
     let places: Vec<&str> = found.listed().iter().map(|it| it.place.as_str()).collect();
     assert_eq!((places, found.kind().as_str()), (vec!["location", ""], "header"));
-    // All that follows a status may follow from it.
+    // All other differences may follow from the status.
     let verdict = judge("json").compare(&GET, &answer(200, &old, b"1"), &answer(404, &new, b"2"));
     assert_eq!((differences(&verdict).count(), shown(&verdict).0), (1, "status"));
 }

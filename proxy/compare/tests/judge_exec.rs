@@ -1,5 +1,5 @@
-//! A user's program may do anything: a pair costs no more than the limits, a failure is never a match,
-//! and after it the program is started again.
+//! A user's program may do anything. A pair costs no more than the limits, a failure is never a match, and after a
+//! failure the program is started again.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use route::{ExecSettings, JudgeSettings, Time};
 use strum::VariantArray;
 
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// How much longer a pair may take on a busy machine.
+/// The additional time that a pair may take on a busy machine.
 const SLACK: Duration = Duration::from_secs(2);
 const ASKED: Asked<'_> = Asked { method: "GET", target: "/prices?sku=4" };
 
@@ -56,7 +56,7 @@ fn reason(verdict: Verdict) -> String {
     }
 }
 
-/// Compares until the program is there again.
+/// Compares until the program runs again.
 fn compare_once_ready(judge: &Judge, old: &str, new: &str) -> Verdict {
     let start = Instant::now();
     loop {
@@ -100,13 +100,13 @@ fn the_question_has_request_headers_and_bodies() {
     let judge = moody();
     let mut headers = HeaderMap::new();
     headers.append(CONTENT_TYPE, "text/csv".parse().unwrap());
-    headers.append(CONTENT_ENCODING, "gzip".parse().unwrap()); // it gets the body decoded
+    headers.append(CONTENT_ENCODING, "gzip".parse().unwrap()); // the program gets the decoded body
     headers.append(SET_COOKIE, "a=1".parse().unwrap());
     headers.append(SET_COOKIE, "b=2".parse().unwrap());
     let empty = HeaderMap::new();
     let old = Answer { status: 200, headers: &headers, body: b"question" };
     let new = Answer { status: 200, headers: &empty, body: b"\xff" };
-    // The program cannot decode the new body, and dies.
+    // The program cannot decode the new body and dies.
     let died = reason(judge.compare(&ASKED, &old, &new));
     assert!(died.contains("exit status: 1"), "{died}");
     let new = Answer { status: 200, headers: &empty, body: b"" };
@@ -136,7 +136,7 @@ fn a_status_that_differs_is_not_asked_about() {
     assert_eq!(judge.stats().unwrap().starts, 0);
 }
 
-/// What the program does, how that is counted, and a part of the reason.
+/// What the program does, how the failure is counted, and a part of its reason.
 const FAILURES: [(&str, Failure, &str); 18] = [
     ("hang", Failure::Timeout, "no answer within 1s"),
     ("hang with closed pipes", Failure::Timeout, "no answer within 1s"),
@@ -184,7 +184,7 @@ fn every_failure_costs_a_limit_and_is_counted_and_the_next_process_judges() {
 #[test]
 fn what_the_program_says_between_two_pairs_is_no_answer_to_the_second() {
     let judge = moody();
-    // The second line may come with the first, or later.
+    // The second line may come together with the first one, or later.
     let verdict = compare(&judge, "talk later", "");
     if verdict == Verdict::Same {
         std::thread::sleep(Duration::from_millis(200));
@@ -257,7 +257,7 @@ fn a_program_that_dies_at_once_is_started_less_and_less_often() {
         assert!(failed.contains("exit status: 3") || failed.contains("starts again"), "{failed}");
         std::thread::sleep(Duration::from_millis(1));
     }
-    // At about 0, 100, 300 and 700 ms.
+    // The program starts at about 0, 100, 300 and 700 ms.
     let stats = judge.stats().unwrap();
     assert!((2..=4).contains(&stats.starts), "{stats:?}");
     assert_eq!(stats.failures(Failure::Died), stats.starts);
@@ -295,7 +295,7 @@ fn long_questions_arrive_whole() {
     let judge = moody();
     let long = "x".repeat(1 << 20);
     assert_eq!(compare(&judge, &long, &long), Verdict::Same);
-    // Of a long detail the beginning is kept.
+    // Only the beginning of a long detail is kept.
     assert_eq!(detail(compare(&judge, &long[..10_000], "")), format!("{}…", &long[..300]));
 }
 
@@ -342,7 +342,7 @@ fn no_process_is_left_when_the_judge_is_dropped() {
     assert!(runs(program) && runs(child), "{processes}");
     drop(judge);
     assert!(!Path::new("/proc").join(program).exists(), "{program} is left");
-    // Whoever adopts the child waits for it.
+    // The process that adopts the child waits for it.
     let start = Instant::now();
     while runs(child) {
         assert!(start.elapsed() < SLACK, "{child} is left");

@@ -13,7 +13,7 @@ use judge_support::{GET, answer, judge, shown};
 fn statuses() {
     #[rustfmt::skip]
     let rows = [
-        // old, new, the same
+        // old, new, whether they are the same
         (200, 200, true),
         (404, 404, true),
         (414, 414, true),
@@ -28,7 +28,7 @@ fn statuses() {
     let headers = HeaderMap::new();
     for settings in ["bytes", "text", "json", "qr", "image"] {
         for (old, new, same) in rows {
-            // The bodies of too large requests are not compared.
+            // For requests that are too large, the bodies are not compared.
             let body = |status: u16| if status == 431 { &b"<h1>no</h1>"[..] } else { b"" };
             let asked = Asked { method: "HEAD", target: "/items" };
             let (old_answer, new_answer) =
@@ -48,7 +48,7 @@ fn statuses() {
 fn headers() {
     #[rustfmt::skip]
     let same: &[(&str, &str, &str)] = &[
-        // header, old, new; - is a header that is not there
+        // header, old, new; "-" means that the header is missing
         ("content-type", "-", "-"),
         ("content-type", "text/html; charset=UTF-8", "text/html;charset=utf-8"),
         ("content-type", "text/html; charset=utf-8", "Text/HTML ;  Charset=\"UTF-8\""),

@@ -1,7 +1,7 @@
 //! What a user's program writes to standard error is logged.
 //!
-//! The only test of its process: `tracing` may forget a line for good if another thread meets it first while
-//! the subscriber is set.
+//! This is the only test of its process: `tracing` may ignore a log line for good if another thread reaches the line
+//! while the subscriber is being set.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use compare::judge::{Answer, Asked, Judge, Verdict};
 use http::HeaderMap;
 use route::{ExecSettings, JudgeSettings};
 
-/// Collects what is logged.
+/// Collects the log.
 #[derive(Clone, Copy)]
 struct Written(&'static Mutex<Vec<u8>>);
 

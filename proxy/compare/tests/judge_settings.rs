@@ -1,4 +1,4 @@
-//! What a route file may say, and what the errors say.
+//! The settings that a route file may have, and the errors for others.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ fn read(judge: &str) -> Result<JudgeSettings, String> {
     route.map(|route| route.judge).map_err(|error| error.to_string())
 }
 
-/// The settings as JSON, to be checked by the schema.
+/// Whether the schema allows these settings, as JSON.
 fn allowed_by_schema(judge: &str) -> bool {
     let schema = schemars::schema_for!(JudgeSettings).to_value();
     let file: toml::Table = toml::from_str(&format!("judge = {judge}")).unwrap();

@@ -1,4 +1,4 @@
-//! For each judge, pairs that are the same and pairs that differ.
+//! Pairs that are the same and pairs that differ, for each judge.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,9 +9,9 @@ use http::HeaderMap;
 use judge_support::{answer, compare, judge, picture, png_of, shown};
 use qr_core::Level;
 
-/// A judge as a route file has it, and the bodies of both sides.
+/// A judge as in a route file, and the bodies of both sides.
 type Same = (&'static str, &'static str, &'static str);
-/// As [`Same`], with the kind and the whole detail.
+/// Like [`Same`], with the kind and the whole detail.
 type Different = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 fn check(same: &[Same], different: &[Different]) {
@@ -94,7 +94,7 @@ fn text_that_is_ignored() {
             "line 1: old `<p \u{fffc}>1</p>`, new `<p \u{fffc}>2</p>`"),
         (TOKENS, r#"<p nonce="a">"#, "<p >", "text", "line 1: old `<p \u{fffc}>`, new `<p >`"),
     ]);
-    // In linear time: other engines would take ages.
+    // This takes linear time; a backtracking engine would take exponential time.
     let evil = r#"{ kind = "text", ignore = ["(x+x+)+y"] }"#;
     let long = "x".repeat(1 << 20);
     assert_eq!(shown(&compare(evil, long.as_bytes(), b"x")).0, "text");
@@ -130,8 +130,8 @@ fn json_values() {
         ("json", "null", "false", "json", "the whole value: old null, new false"),
         ("json", "1", r#""1""#, "json", r#"the whole value: old 1, new "1""#),
         ("json", "[]", "{}", "json", "the whole value: old [], new {}"),
-        ("json", r#"{"a":1,"a":2}"#, r#"{"a":2}"#, "json", "/a: old 1, new 2; the key is there 2 and 1 times"),
-        ("json", r#"{"a":2}"#, r#"{"a":2,"a":2}"#, "json", "/a: old absent, new 2; the key is there 1 and 2 times"),
+        ("json", r#"{"a":1,"a":2}"#, r#"{"a":2}"#, "json", "/a: old 1, new 2; the key occurs 2 and 1 times"),
+        ("json", r#"{"a":2}"#, r#"{"a":2,"a":2}"#, "json", "/a: old absent, new 2; the key occurs 1 and 2 times"),
         ("json", "{", "{}", "undecodable", "old: ends too early, line 1, column 1"),
         ("json", "{}", "<p>", "undecodable", "new: not JSON, line 1, column 1"),
         ("json", "{}", "{} {}", "undecodable", "new: not JSON, line 1, column 4"),
@@ -260,7 +260,7 @@ fn huge_png() -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, 60_000, 60_000);
     encoder.set_color(png::ColorType::Rgba);
-    // The beginning of a zlib stream, and no pixels.
+    // The beginning of a zlib stream, without pixels.
     encoder.write_header().unwrap().write_chunk(png::chunk::IDAT, &[0x78, 0x9c]).unwrap();
     file
 }
@@ -269,7 +269,7 @@ fn huge_png() -> Vec<u8> {
 fn qr_pictures() {
     let shows = |text, level, size_px| picture(text, level, size_px);
     let right = shows("hello", Level::L, 200);
-    // Eight bits per pixel: other bytes, the same picture.
+    // Eight bits per pixel, so the bytes differ but the picture is the same.
     let pixels = contract::decode::Pixels::from_png(&right).unwrap();
     let in_grey = png_of(png::ColorType::Grayscale, &pixels.grey, 200);
     assert_ne!(right, in_grey);
@@ -277,7 +277,7 @@ fn qr_pictures() {
     let error = || b"text must be valid UTF-8".to_vec();
     #[rustfmt::skip]
     let rows = [
-        // method, status, text, old, new, kind and detail, or "" if the same
+        // method, status, text, old, new, kind and detail, or "" if they are the same
         ("GET", 200, "hello", right.clone(), right.clone(), "", ""),
         ("GET", 200, "hello", right.clone(), in_grey, "", ""),
         ("GET", 200, "hello", right.clone(), shows("other", Level::L, 200), "text",

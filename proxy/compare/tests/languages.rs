@@ -1,5 +1,5 @@
-//! What two servers in different languages answer alike, and yet not byte by byte: the old side in Python, the new one
-//! in Node.
+//! Answers of two servers in different languages that are the same but differ in their bytes. The old side is in
+//! Python, the new one in Node.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use service_kit::testing::{Service, eventually, get};
 use support::{in_node, in_python, kept, metric, mirror_to, result_of, routes, start};
 
-/// A shadow of one route, and its sides.
+/// A shadow of one route with its sides.
 struct Shadowed {
     shadow: Service,
     _sides: [Service; 2],
@@ -27,12 +27,12 @@ impl Shadowed {
         Shadowed { shadow, _sides: [new, old] }
     }
 
-    /// Mirrors a request and waits for its result, which is this.
+    /// Mirrors a request and waits until the shadow counts this result.
     fn expect(&self, result: &str, target: &str) {
         self.expect_of(result, &format!("GET {target} HTTP/1.1\r\nHost: x"), "");
     }
 
-    /// As [`Shadowed::expect`], with these lines of a head, and a body.
+    /// Like [`Shadowed::expect`], with these lines of a head and this body.
     fn expect_of(&self, result: &str, head: &str, body: &str) {
         let count = || result_of(&self.shadow, "app", result);
         let before = count();
@@ -45,7 +45,7 @@ impl Shadowed {
         }
     }
 
-    /// What was kept last, of mismatches or failures.
+    /// The most recent record of this sort: mismatches or failures.
     fn last(&self, sort: &str) -> Value {
         kept(&self.shadow)[sort][0].clone()
     }
@@ -58,7 +58,7 @@ impl Shadowed {
 #[test]
 fn statuses_are_counted_by_side_and_class() {
     let shadowed = Shadowed::of("path = \"/login\"\njudge = \"json\"");
-    // They agree that nobody may see it, and say nothing of what clients get.
+    // Both sides refuse the shadow, so the match does not show what clients get.
     shadowed.expect("match", "/login");
     for side in ["new", "old"] {
         let answers = |class: &str| {
@@ -99,7 +99,7 @@ fn encoded_answers_are_decoded_before_they_are_judged() {
     for coding in ["gzip", "deflate", "raw", "br", "zstd"] {
         shadowed.expect("match", &format!("/encoded?with={coding}"));
     }
-    // The new side's answer is wrong in each of them.
+    // The new side's answer is wrong for each coding.
     for coding in ["gzip", "br"] {
         shadowed.expect("mismatch", &format!("/encoded?with={coding}&wrong=new"));
         let differences = &shadowed.last("mismatches")["differences"];
@@ -143,7 +143,7 @@ fn the_old_sides_own_failures_are_counted_apart() {
     shadowed.expect("match", "/flaky?fails=old");
     assert_eq!(shadowed.last("failures")["old"]["status"], 500);
     assert_eq!(shadowed.metric("shadow_comparisons_total", "result=\"mismatch\""), 0.0);
-    // It is still evidence of which side fails.
+    // The failure still counts as evidence about that side.
     let discordant = |side| {
         let labels = format!("event=\"failure\",worse=\"{side}\"");
         shadowed.metric("shadow_discordant_total", &labels)
@@ -168,7 +168,7 @@ fn a_long_answer_is_compared_without_keeping_it() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
     let peak: u64 = peak.trim_end_matches(" kB").parse().unwrap();
     assert!(peak < 64 << 10, "{peak} kB");
-    // So is one that is encoded on one side alone.
+    // An answer that only one side encodes is compared the same way.
     shadowed.expect("match", &format!("/large?bytes={}&gzip=new", 4 << 20));
     shadowed.expect("match", &format!("/large?bytes={}&gzip=old", 4 << 20));
 }
@@ -239,7 +239,7 @@ fn noise_that_a_cache_would_hide_is_asked_for_anew() {
         mirror_to(&shadowed.shadow, "app", "GET /cached HTTP/1.1\r\nHost: x", "");
         noise("mismatch") >= 5.0
     });
-    // The cache would have given the same answer twice.
+    // A cache would have given the same answer twice.
     assert_eq!((noise("match"), noise("cached")), (0.0, 0.0));
 }
 
@@ -249,7 +249,7 @@ fn three_routes_at_once_get_their_ten_pairs_a_second_each() {
     let judge = "judge = \"json\"";
     let media = format!("path = \"/media\"\n{judge}");
     let flaky = format!("path = \"/flaky\"\n{judge}");
-    // Its sides take their time, and it gets many requests.
+    // The sides of this route are slow, and it gets many requests.
     let large = "path = \"/large\"".to_owned();
     let folder = routes(&[("media", &media), ("flaky", &flaky), ("large", &large)]);
     let environment =
@@ -267,6 +267,6 @@ fn three_routes_at_once_get_their_ten_pairs_a_second_each() {
     eventually("both others", || {
         ["media", "flaky"].iter().all(|route| result_of(&shadow, route, "match") == 20.0)
     });
-    // One after the other, the first route alone would take 40 s.
+    // If the shadow compared one pair after the other, the slow route alone would take 40 s.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }

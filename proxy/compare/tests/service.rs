@@ -1,4 +1,4 @@
-//! The shadow as a process: the requests it takes and sends, the records it keeps, its shutdown.
+//! The shadow as a process: the requests that it receives and sends, the records that it keeps, and its shutdown.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -74,7 +74,7 @@ fn the_old_side_is_compared_with_itself_as_often_as_the_route_says() {
     let routes = tempfile::tempdir().unwrap();
     let route = "path = \"/qrcode\"\n[shadow]\nnoise = 50\n";
     std::fs::write(routes.path().join("qrcode.toml"), route).unwrap();
-    // Every second answer of the old side is another one.
+    // The old side's answers alternate.
     let number = AtomicU32::new(0);
     let old = Fake::start(move |_| {
         let number = number.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +93,7 @@ fn the_old_side_is_compared_with_itself_as_often_as_the_route_says() {
         metric(&shadow, &format!("shadow_noise_total{{route=\"qrcode\",result=\"{result}\"}}"))
     };
     eventually("all pairs", || compared(&shadow) + noise("match") + noise("mismatch") == 200.0);
-    // With 200 lots of a half, fewer than 50 fall with a probability below 1e-12.
+    // Of 200 requests, each chosen with probability one half, fewer than 50 are chosen with a probability below 1e-12.
     assert!(compared(&shadow) >= 50.0 && noise("mismatch") >= 50.0, "{}", noise("mismatch"));
     assert_eq!(noise("match"), 0.0);
     let both = old.heads().len() - 2 * noise("mismatch") as usize;
@@ -112,10 +112,10 @@ fn a_full_queue_drops_and_counts_and_every_answer_is_204_at_once() {
     for i in 0..50 {
         mirror(&shadow, "GET", "/qrcode?text=a", &i.to_string());
     }
-    // An answer that waited for a comparison would take a minute.
+    // If the shadow answered only after the comparison, this would take a minute.
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert_eq!(metric(&shadow, "shadow_queue_depth"), 5.0);
-    // One more request was taken out of the queue and hangs.
+    // One more request was taken from the queue and hangs.
     assert_eq!(metric(&shadow, "shadow_dropped_total{route=\"qrcode\"}"), 44.0);
     assert_eq!(compared(&shadow), 0.0);
 }
@@ -143,9 +143,9 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
         sent += 1.0;
         metric(&shadow, "shadow_comparisons_total{route=\"qrcode\",result=\"match\"}") > 0.0
     });
-    // A comparison that is counted between the two readings below would be in only one of them.
+    // A comparison counted between the two readings below would be in only one of them.
     eventually("all compared", || compared(&shadow) == sent);
-    // Only answers have a time, and the old side always answered.
+    // Only answers have a time, and the old side has always answered.
     let count = |side: &str| {
         metric(
             &shadow,
@@ -157,7 +157,7 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
 
 #[test]
 fn comparisons_that_take_much_cpu_are_started_ten_a_second() {
-    // Neither reader finds anything, so both go all the way: far more than a hundredth of a core for 100 ms.
+    // Neither reader finds a symbol, so both try everything and use far more than a hundredth of a core for 100 ms.
     let blank = || Fake::start(|_| Reply::Keep(png_answer(&png_of(&[255; 60 * 60], 60))));
     let (new, old) = (blank(), blank());
     let shadow = start(&new.url(), &old.url(), &[("SHADOW_CPU_PERCENT", "1")]);
@@ -166,7 +166,7 @@ fn comparisons_that_take_much_cpu_are_started_ten_a_second() {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
     }
     eventually("all compared", || compared(&shadow) == 11.0);
-    // What is saved up lasts for a few at most; the others start 100 ms apart.
+    // Saved-up CPU time is enough for a few at most; the others start 100 ms apart.
     assert!(start.elapsed() >= Duration::from_millis(500), "{:?}", start.elapsed());
 }
 

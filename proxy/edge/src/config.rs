@@ -14,7 +14,7 @@ use crate::status::status_url;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example:\n  carve edge --log run/nginx/edge/access.log")]
 pub struct Arguments {
-    /// nginx' access log; LOG.offset and LOG.printed beside it keep the positions
+    /// nginx' access log; the files LOG.offset and LOG.printed beside it store the positions
     #[arg(long, env = "EDGE_LOG", value_name = "FILE")]
     pub(crate) log: PathBuf,
 
@@ -27,7 +27,7 @@ pub struct Arguments {
     )]
     pub(crate) admin_addr: SocketAddr,
 
-    /// nginx' stub_status
+    /// URL of nginx' stub_status
     #[arg(long, env = "EDGE_STATUS_URL", default_value = "http://127.0.0.1:8081/stub_status")]
     #[arg(value_name = "URL", value_parser = status_url)]
     pub(crate) status_url: String,
@@ -36,17 +36,17 @@ pub struct Arguments {
     #[arg(long, env = "EDGE_ROUTES", default_value = "", value_name = "NAMES")]
     pub(crate) routes: Routes,
 
-    /// Where the JSON lines go: a file that a new one follows after 10 MB, two older ones are kept; else standard output
+    /// File for the JSON lines, rotated after 10 MB, with two older files kept [default: standard output]
     #[arg(long, env = "EDGE_JSON_FILE", value_name = "FILE")]
     pub(crate) json_file: Option<PathBuf>,
 
-    /// Share of the requests that become JSON lines; failures, fallbacks and rescues always do
+    /// Share of the requests to write as JSON lines; failures, fallbacks and rescues are always written
     #[arg(long, env = "EDGE_JSON_PERCENT", default_value = "100", value_name = "PERCENT")]
     #[arg(value_parser = percent)]
     pub(crate) json_percent: f64,
 
-    /// MiB of the log that are kept for a scrape and for whoever reads the JSON lines; older lines are given up. Less than
-    /// the log's filesystem has
+    /// MiB of the log to keep for the next scrape and the reader of the JSON lines; older lines are dropped. Must be
+    /// less than the log's filesystem has
     #[arg(long, env = "EDGE_KEEP_MIB", default_value = "64", value_name = "MIB")]
     #[arg(value_parser = value_parser!(u32).range(1..))]
     pub(crate) keep_mib: u32,
@@ -61,7 +61,7 @@ fn percent(text: &str) -> Result<f64, &'static str> {
     percent.ok_or("must be a number from 0 to 100")
 }
 
-/// Names of routes, each of which can be a label.
+/// Names of routes, each of which is valid as a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Routes(pub(crate) Vec<String>);
 

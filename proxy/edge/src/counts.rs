@@ -1,7 +1,7 @@
-//! What has been read, as numbers.
+//! The counters of the log's lines.
 //!
-//! The counters are plain integers in arrays: counting a line looks up its route and increments some
-//! of them, and allocates only for a new route.
+//! They are plain integers in arrays: counting a line looks up its route and increments some of them, and allocates
+//! only for a new route.
 
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
@@ -10,11 +10,11 @@ use strum::EnumCount;
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 use crate::outages::{Attempt, Outages};
 
-/// Routes with counters of their own. Lines of any more count under [`OVERFLOW`].
+/// The most routes with counters of their own. Lines of further routes count under [`OVERFLOW`].
 pub(crate) const MAX_ROUTES: usize = 64;
-/// The route's label of lines beyond [`MAX_ROUTES`].
+/// The label `route` for the routes beyond [`MAX_ROUTES`].
 pub(crate) const OVERFLOW: &str = "_overflow";
-/// Bytes without a newline that may still become a line. A line has about 200.
+/// The longest line in bytes. An ordinary line has about 200.
 const MAX_LINE_BYTES: usize = 4096;
 
 const BOUNDS: usize = DURATION_BUCKETS.len();
@@ -32,7 +32,7 @@ const BOUNDS_US: [u64; BOUNDS] = {
 /// A histogram of durations.
 #[derive(Clone, Default)]
 pub(crate) struct Durations {
-    /// Not cumulative; the last one has no bound.
+    /// The counts of the buckets, not cumulative. The last bucket has no upper bound.
     pub(crate) buckets: [u64; BOUNDS + 1],
     pub(crate) sum_ms: u64,
 }
@@ -46,11 +46,11 @@ impl Durations {
     }
 }
 
-/// The counters of one route. The first index is the arm's, then the side's, then the code's.
+/// The counters of one route, indexed by arm, then side, then code.
 #[derive(Clone)]
 pub(crate) struct RouteCounts {
     pub(crate) name: Box<str>,
-    /// Named by a setting, so that its series exist before its first request.
+    /// Whether a setting names the route, so that its series exist before its first request.
     pub(crate) is_named: bool,
     pub(crate) requests: [[[u64; Code::COUNT]; Side::COUNT]; Arm::COUNT],
     pub(crate) durations: [Durations; Arm::COUNT],
@@ -60,7 +60,7 @@ pub(crate) struct RouteCounts {
     pub(crate) no_live_upstreams: [u64; Arm::COUNT],
     /// Attempts at the assigned side that took too long.
     pub(crate) timeouts: [u64; Arm::COUNT],
-    /// Answers of 2xx without a body.
+    /// Answers with status 2xx and without a body.
     pub(crate) empty: [u64; Arm::COUNT],
     pub(crate) outages: [Outages; Arm::COUNT],
 }
@@ -108,7 +108,7 @@ impl RouteCounts {
 /// All counters of lines.
 #[derive(Clone)]
 pub(crate) struct Counts {
-    /// All lines, malformed ones included.
+    /// All lines, including malformed ones.
     pub(crate) lines: u64,
     pub(crate) malformed: u64,
     /// When the last request ended, in milliseconds since 1970.
@@ -117,16 +117,15 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// No lines yet, and the series of the routes in `named`.
+    /// Counters at 0, with series for the routes in `named`.
     pub(crate) fn new(named: &[String]) -> Self {
         let routes = named.iter().map(|name| RouteCounts::new(name, true)).collect();
         Counts { lines: 0, malformed: 0, last_line_ms: None, routes }
     }
 
-    /// Counts the whole lines in `bytes`; returns how many bytes need not be read again. The bytes
-    /// after the last newline are left for the next time, when the line may be whole. Those of a
-    /// line that is too long are dropped: it counts as malformed once, and `is_in_long_line` says that
-    /// its end is still to come.
+    /// Counts the whole lines in `bytes`, and returns how many bytes need not be read again. Leaves the bytes after the
+    /// last newline for the next call, when the line may be complete. Drops the bytes of a line that is too long: the
+    /// line counts as malformed once, and `is_in_long_line` is set until its end was read.
     pub(crate) fn take(&mut self, bytes: &[u8], is_in_long_line: &mut bool) -> usize {
         let mut rest = bytes;
         while let Some(end) = memchr(b'\n', rest) {

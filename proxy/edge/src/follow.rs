@@ -1,9 +1,8 @@
 //! Follows the log through rotation, truncation and restarts.
 //!
-//! At each poll the reader looks at the log's path, opens the file there if it is a new one, and reads
-//! every open file to its end. A replaced file stays open for [`KEEP_REPLACED`], since nginx' workers
-//! write to it until they have reopened their logs. A file that became shorter is read from its
-//! beginning.
+//! At each poll the reader checks the log's path, opens the file there if it is a new one, and reads every open file to
+//! its end. A replaced file stays open for [`KEEP_REPLACED`], since nginx' workers write to it until they have reopened
+//! their logs. A file that became shorter is read from its beginning.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,11 +19,11 @@ use crate::progress::{FileProgress, Progress};
 
 /// How long a replaced file may be silent before it is closed.
 const KEEP_REPLACED: Duration = Duration::from_secs(60);
-/// Read at once. A scrape waits at most for the counting of this much, a fraction of a millisecond.
+/// The bytes that are read at once. A scrape waits at most until this much is counted, a fraction of a millisecond.
 const BLOCK_BYTES: usize = 128 * 1024;
-/// Blocks of one file that are read before the offset is saved and the other files have their turn.
+/// The most blocks of one file that are read before the offset is saved and the other files are read.
 const BLOCKS_PER_POLL: usize = 64;
-/// Freed at once; a multiple of every filesystem's block.
+/// The bytes that are freed at once, a multiple of every filesystem's block size.
 const FREE_BYTES: u64 = 1 << 20;
 
 /// An open log file. Its progress has the same index in [`crate::progress::Done::files`].
@@ -33,21 +32,21 @@ struct OpenLog {
     identity: Identity,
     is_in_long_line: bool,
     grew_at: Instant,
-    /// Bytes from the beginning that are freed.
+    /// How many bytes from the beginning are freed.
     freed: u64,
 }
 
 pub(crate) struct Follower {
     path: PathBuf,
     progress: Arc<Progress>,
-    /// Leaves out what nobody reads, where the log has no more room.
+    /// Drops lines that nobody reads if the log has no more room.
     printer: Printer,
     /// The oldest first; the last one is the file at the path.
     logs: Vec<OpenLog>,
     block: Box<[u8]>,
     keep_replaced: Duration,
     can_free: bool,
-    /// The errors that were logged last, so that a lasting one is logged once.
+    /// The last errors, so that a lasting error is logged once.
     last_errors: [String; 2],
 }
 
@@ -58,12 +57,12 @@ enum Task {
 }
 
 impl Follower {
-    /// Follows the log at `path`, from the offsets in the offset files on. The log need not exist.
+    /// Follows the log at `path` from the offsets in the offset files. The log need not exist yet.
     pub(crate) fn new(path: PathBuf, progress: Arc<Progress>, printer: Printer) -> Self {
         let [counted, printed] = offset_files(&path).map(|file| {
             read_positions(&file).unwrap_or_else(|error| {
                 let (error, file) = (error.to_string(), file.display());
-                tracing::warn!(error, %file, "cannot read the offset file, lines are taken again");
+                tracing::warn!(error, %file, "cannot read the offset file, lines are read again");
                 Vec::new()
             })
         });
@@ -81,8 +80,8 @@ impl Follower {
         follower
     }
 
-    /// Opens the files of the offset file, under whichever name they have now. An earlier version of this program
-    /// printed nothing.
+    /// Opens the files of the offset file under the names that they have now. A file without a printed position was
+    /// counted by an earlier version, which printed nothing: its counted lines are not printed later.
     fn resume(&mut self, counted: &[Position], printed: &[Position]) {
         for position in counted {
             let is_it = |other: &&Position| other.identity == position.identity;
@@ -94,13 +93,13 @@ impl Follower {
         }
     }
 
-    /// Whether the log has been there.
+    /// Whether the log has ever been found.
     pub(crate) fn has_log(&self) -> bool {
         !self.logs.is_empty()
     }
 
-    /// Reads what is new in all files, then saves the offsets and frees what no restart needs.
-    /// Returns whether there is more to read.
+    /// Reads the new lines of all files, then saves the offsets and frees the bytes that no restart needs. Returns
+    /// whether there is more to read.
     pub(crate) fn poll(&mut self) -> bool {
         let outcome = self.read();
         let has_more = *outcome.as_ref().unwrap_or(&false);
@@ -125,8 +124,8 @@ impl Follower {
         Ok(has_more)
     }
 
-    /// Opens the file at the path if it is not the one that is open. While rotation has renamed it
-    /// and nginx has made no new one, there is none.
+    /// Opens the file at the path if it is not open yet. Does nothing while rotation has renamed the file and nginx has
+    /// not created a new one.
     fn open_new(&mut self) -> io::Result<()> {
         let identity = match self.path.metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -136,7 +135,7 @@ impl Follower {
             return Ok(());
         }
         let file = open(&self.path)?;
-        // It may have been replaced just now.
+        // The path may have been replaced between the two calls.
         let identity = Identity::of(&file.metadata()?);
         if self.has_log() {
             self.restart("the log was replaced");
@@ -166,7 +165,7 @@ impl Follower {
         self.progress.done().restarts_of_log += 1;
     }
 
-    /// Reads to the file's end, or as much as one file may at a time. Returns whether there is more.
+    /// Reads to the file's end, but at most [`BLOCKS_PER_POLL`] blocks. Returns whether there is more.
     fn read_blocks(&mut self, index: usize) -> io::Result<bool> {
         let length = self.logs[index].file.metadata()?.len();
         let is_shorter = {
@@ -192,7 +191,7 @@ impl Follower {
         Ok(true)
     }
 
-    /// Counts the next lines; `false` if there are none.
+    /// Counts the lines of the next block; `false` if there is none.
     fn read_block(&mut self, index: usize) -> io::Result<bool> {
         let log = &mut self.logs[index];
         let offset = self.progress.done().files[index].read;
@@ -211,7 +210,8 @@ impl Follower {
         Ok(taken > 0)
     }
 
-    /// Closes replaced files that have been silent and are printed. A last line without its newline is malformed.
+    /// Closes replaced files that are printed and have been silent for long enough. Counts a last line without a
+    /// newline as malformed.
     fn close_replaced(&mut self) {
         let replaced = self.logs.len().saturating_sub(1);
         for index in (0..replaced).rev() {
@@ -228,8 +228,8 @@ impl Follower {
         }
     }
 
-    /// Gives the filesystem back what no restart needs, in whole steps. nginx appends, so the file's
-    /// length must stay.
+    /// Frees the bytes up to `ends`, which no restart needs, in steps of [`FREE_BYTES`]. The file keeps its length,
+    /// since nginx appends to it.
     fn free(&mut self, ends: &[u64]) {
         for (log, end) in self.logs.iter_mut().zip(ends) {
             let end = end / FREE_BYTES * FREE_BYTES;
@@ -242,7 +242,10 @@ impl Follower {
                 Err(error) => {
                     self.can_free = false;
                     let error = error.to_string();
-                    tracing::warn!(error, "cannot free what was read, the log needs rotation");
+                    tracing::warn!(
+                        error,
+                        "cannot free the lines that were read, so the log needs rotation"
+                    );
                 }
             }
         }
@@ -259,7 +262,7 @@ impl Follower {
     }
 }
 
-/// Opens a log for reading, and for freeing what was read if the permissions allow it.
+/// Opens a log for reading and, if the permissions allow it, for freeing the lines that were read.
 fn open(path: &Path) -> io::Result<File> {
     match OpenOptions::new().read(true).write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),

@@ -1,7 +1,8 @@
-//! The JSON of a line of the access log.
+//! Converts a line of the access log to JSON.
 //!
-//! nginx' own JSON would cost it a regular expression, four maps and a look at every byte for each request, while
-//! clients wait. So it writes the fields with tabs between them, and the line is made here, the same to the byte.
+//! If nginx wrote the JSON itself, each request would cost a regular expression, four maps and a check of every byte
+//! while the client waits. So nginx writes fields separated by tabs, and this module makes the same JSON, byte for
+//! byte.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, UNIX_EPOCH};
@@ -10,35 +11,36 @@ use memchr::memchr_iter;
 
 use crate::line::{Line, Side, fields};
 
-/// What the admin server's requests have for a route. They are counted, and none of a client's.
+/// The route of the admin server's requests, which are counted but are not requests of clients.
 const ADMIN: &[u8] = b"admin";
-/// More than a line has besides its fields and what is escaped in them.
+/// More bytes than a JSON line has besides the fields and their escapes.
 const NAMES_BYTES: usize = 384;
-/// A date and a time without a fraction.
+/// The length of a date and time without a fraction.
 const SECOND_BYTES: usize = "2026-01-01T00:00:00".len();
-/// The first second of the year 10000, which has no such text.
+/// The first second of the year 10000, which RFC 3339 cannot express.
 const END_OF_TIME: u64 = 253_402_300_800;
 
-/// Makes the lines of one log.
+/// Makes the JSON lines of one log.
 #[derive(Clone)]
 pub(crate) struct Lines {
-    /// Hashes of ids from here on are left out, unless something went wrong.
+    /// Requests whose id has at least this hash are left out, unless something went wrong.
     least_left_out: u64,
-    /// The second of the last line since 1970, and as text: most lines have the same.
+    /// The second of the last line, since 1970, and its text, since most lines have the same second.
     second: Option<u64>,
     text: String,
 }
 
 impl Lines {
-    /// Lines of so many percent of the requests, and of all failures, fallbacks and rescues.
+    /// Converts `percent` of the requests, and all failures, fallbacks and rescues.
     pub(crate) fn new(percent: f64) -> Self {
         // A cast of more than `u64::MAX` gives `u64::MAX`.
         let least_left_out = (percent / 100.0 * u64::MAX as f64) as u64;
         Lines { least_left_out, second: None, text: String::new() }
     }
 
-    /// Appends the JSON of each of `lines`, which are whole; returns of how many. The others are of the admin server,
-    /// of the share that is left out, malformed, or of a version of nginx' configuration that had another log for this.
+    /// Appends the JSON of each of `lines`, which are whole, and returns the number of JSON lines. Leaves out lines of
+    /// the admin server, of the share that is not chosen, malformed lines, and lines of older versions without the
+    /// needed fields.
     pub(crate) fn convert(&mut self, lines: &[u8], to: &mut Vec<u8>) -> u64 {
         let (mut count, mut start) = (0, 0);
         for end in memchr_iter(b'\n', lines).chain([lines.len()]) {
@@ -48,7 +50,8 @@ impl Lines {
         count
     }
 
-    /// By its id, so that all proxies that a request passes choose alike.
+    /// Whether the request with this id is chosen. Depends only on the id, so that all proxies that a request passes
+    /// make the same choice.
     fn is_chosen(&self, id: &[u8]) -> bool {
         let hash = || {
             let mut hasher = DefaultHasher::new();
@@ -72,7 +75,7 @@ impl Lines {
         }
         let time_text = self.text_of(ended_ms / 1000)?;
         let needs_escape = |byte: u8| matches!(byte, b'"' | b'\\' | 0..b' ') && byte != b'\t';
-        // Over all bytes: many at once, which a search that ends early is not.
+        // Checks all bytes without ending early, which lets the compiler check many at once.
         let is_plain = line.iter().fold(true, |plain, &byte| plain & !needs_escape(byte));
         to.reserve(line.len() + NAMES_BYTES);
         to.extend_from_slice(b"{\"time\":\"");
@@ -85,7 +88,7 @@ impl Lines {
             ("\",\"trace_id\":\"", trace),
             ("\",\"route\":\"", path),
             ("\",\"method\":\"", method),
-            // 000 and 009, for requests without an answer, are no JSON numbers.
+            // 000 and 009, for requests without an answer, are not valid JSON numbers.
             ("\",\"status\":", if status[0] == b'0' { b"0" } else { status }),
             (",\"duration_seconds\":", duration),
             (",\"side\":\"", if side.is_empty() { b"none" } else { side }),

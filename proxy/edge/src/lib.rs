@@ -1,9 +1,9 @@
 //! Reads the access log of the nginx beside it, serves metrics per route and side, and writes the log's lines as JSON.
 //!
-//! `follow` reads the log on a thread of its own, `line` parses it, `counts` counts it, `outages` finds those of the
-//! sides. `print` writes what is counted on another thread, `json` makes it, and [`log_file`] bounds the file, if it is
-//! one. `status` asks nginx how many requests it has counted, and `loss` compares. `progress` is what these share with
-//! `metrics`; `position` keeps it over a restart.
+//! `follow` reads the log on a thread of its own, `line` parses its lines, `counts` counts them, and `outages` finds
+//! the sides' outages. `print` writes the counted lines on another thread, `json` converts them, and [`log_file`]
+//! limits the size of an output file. `status` asks nginx how many requests it has counted, and `loss` compares that
+//! with the lines. `progress` is the state that these share with `metrics`; `position` stores it for a restart.
 
 mod config;
 mod counts;
@@ -23,8 +23,8 @@ mod status;
 use anyhow::Context;
 pub use config::Arguments;
 
-/// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen, or cannot read the
-/// log any more.
+/// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen or open the output
+/// file, or if the reader or the printer panics.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -5,13 +5,13 @@ use strum::{EnumCount, IntoStaticStr, VariantArray};
 
 use crate::outages::Attempt;
 
-/// The side that the split assigned, or what else says why a request went where it went.
+/// The side that a request was assigned to by the split, or why the split did not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Arm {
     New,
     Old,
-    /// The client chose its side: no arm of a comparison at random.
+    /// The client chose its side, so the request is not part of a random comparison.
     Chosen,
     None,
 }
@@ -27,7 +27,7 @@ impl Arm {
     }
 }
 
-/// Who answered.
+/// The side that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Side {
@@ -89,14 +89,14 @@ impl Code {
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
 const FIELDS: usize = 19;
-/// Logs of before had the first nine, which are enough to count a line, or all but the last two or the last one: the
-/// body's length, and the side that the client chose.
+/// The numbers of fields in logs of earlier versions: the first nine, which are enough to count a line, or all but the
+/// last two or the last one (the body's length, and the side that the client chose).
 const FIELDS_BEFORE: [usize; 3] = [9, 17, 18];
 
 /// The longest name of a route.
 const MAX_ROUTE_BYTES: usize = 64;
 
-/// The route's label of requests without a route: nginx refused them before it knew one.
+/// The label `route` of requests without a route, which nginx refused before it knew their route.
 pub(crate) const NO_ROUTE: &[u8] = b"none";
 
 /// A request as nginx logged it.
@@ -117,20 +117,21 @@ pub(crate) struct Line<'a> {
     pub(crate) is_empty: bool,
 }
 
-/// Whom nginx asked on the assigned side.
+/// The servers of the assigned side that nginx asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tries {
-    /// At least one server.
+    /// Whether nginx asked at least one server.
     pub(crate) was_asked: bool,
-    /// A second server, because the first one failed.
+    /// Whether nginx asked a second server, because the first one failed.
     pub(crate) has_retry: bool,
-    /// At one of the tries no server was left: none known, or each paused after failures.
+    /// Whether nginx found no server to ask at one of the tries, because it knew none or all were paused after
+    /// failures.
     pub(crate) had_no_live: bool,
 }
 
 impl Tries {
-    /// Reads `$upstream_addr`: addresses with commas between; after a colon between spaces those of the next
-    /// location, such as a fallback's. Where nginx had no server, it writes the group's name, which has no colon.
+    /// Reads `$upstream_addr`: addresses separated by commas, and after ` : ` those of the next location, such as a
+    /// fallback's. If nginx had no server to ask, it writes the group's name, which has no colon.
     fn parse(field: &[u8]) -> Self {
         let assigned = memmem::find(field, b" : ").unwrap_or(field.len());
         let mut tries = Tries::default();
@@ -150,8 +151,9 @@ impl<'a> Line<'a> {
         Self::of(&fields(line)?)
     }
 
-    /// A location sets `$side` before nginx applies its limits. If nginx then refuses the request,
-    /// no upstream was asked, and the error is nginx' own: its side is [`Side::None`].
+    /// Makes a line of its fields; `None` if one is malformed. A location sets `$side` before nginx applies its limits.
+    /// If nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
+    /// [`Side::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
         let [
             ended,
@@ -193,12 +195,12 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// Whether the assigned side answered itself.
+    /// Whether the assigned side itself answered.
     pub(crate) fn is_own_answer(&self) -> bool {
         matches!((self.arm, self.side), (Arm::New, Side::New) | (Arm::Old, Side::Old))
     }
 
-    /// What became of the attempt at the assigned side.
+    /// The outcome of the attempt at the assigned side.
     pub(crate) fn attempt(&self) -> Attempt {
         match Code::of(self.status) {
             _ if !self.tries.was_asked => Attempt::None,
@@ -210,7 +212,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The fields of a line. Those that a log of before did not have are empty.
+/// The fields of a line; `None` if their number is wrong. Fields that a log of an earlier version lacks are empty.
 pub(crate) fn fields(line: &[u8]) -> Option<[&[u8]; FIELDS]> {
     let mut fields: [&[u8]; FIELDS] = [&[]; FIELDS];
     let (mut count, mut start) = (0, 0);
@@ -221,7 +223,7 @@ pub(crate) fn fields(line: &[u8]) -> Option<[&[u8]; FIELDS]> {
     (count == FIELDS || FIELDS_BEFORE.contains(&count)).then_some(fields)
 }
 
-/// Whether `name` can be a route's name and thus a label.
+/// Whether `name` is valid as a route's name and so as a label.
 pub(crate) fn is_route(name: &[u8]) -> bool {
     let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     (1..=MAX_ROUTE_BYTES).contains(&name.len()) && name.iter().all(is_allowed)

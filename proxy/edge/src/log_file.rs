@@ -4,12 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file of this length, or a little more, is followed by a new one.
+/// The length at which a new file is begun. A file may get a little longer.
 const MAX_BYTES: u64 = 10_000_000;
-/// Older files that are kept.
+/// The number of older files that are kept.
 const KEPT: usize = 2;
 
-/// A log that grows to 10 MB; two older ones are kept.
+/// A log that begins a new file after 10 MB and keeps two older files.
 #[derive(Debug)]
 pub struct LogFile {
     path: PathBuf,
@@ -25,7 +25,7 @@ impl LogFile {
         Ok(LogFile { path: path.to_owned(), file, length })
     }
 
-    /// Where the file is that `number` newer ones have followed.
+    /// The path of the older file with this number; 1 is the newest of them.
     fn older(&self, number: usize) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(format!(".{number}"));
@@ -45,7 +45,7 @@ impl LogFile {
     }
 }
 
-/// What is written between two calls of `flush` stays in one file.
+/// Begins a new file only in `flush`, so all bytes written between two calls of `flush` are in the same file.
 impl Write for LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;

@@ -1,7 +1,7 @@
 //! The metrics of `edge`; the README has a table.
 //!
-//! For the routes that the setting names, every series exists from the start, because `rate` misses
-//! the first increment of a new one. Other routes and arms get a series once it has counted something.
+//! For the routes that the setting names, every series exists from the start, because `rate` misses the first increment
+//! of a new one. The series of other routes and arms appear once they have counted something.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// The metrics of `progress`, which is the reader's of `log`.
+    /// The metrics of `progress`, which is about the reader of `log`.
     pub(crate) fn new(log: PathBuf, progress: Arc<Progress>) -> Self {
         let mut registry = Registry::default();
         let edge = registry.sub_registry_with_prefix("edge");
@@ -54,10 +54,10 @@ impl Metrics {
         Metrics { registry, progress }
     }
 
-    /// All metrics in the OpenMetrics text format. What they count is saved as scraped.
+    /// All metrics in the OpenMetrics text format. Saves the counted lines as scraped.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         let text = encode(&self.registry)?;
-        // The reader saves at each poll and logs its errors.
+        // Ignores an error: the reader also saves at each poll, and logs errors.
         let _ = self.progress.save(false);
         Ok(text)
     }
@@ -133,7 +133,8 @@ impl Edge {
         Ok(())
     }
 
-    /// Looks at the log itself, so that a reader that hangs is seen.
+    /// The bytes of all files after `place`. Takes the log's length from the filesystem, so that a reader that hangs is
+    /// noticed.
     fn bytes_behind(&self, done: &Done, place: impl Fn(&FileProgress) -> u64) -> u64 {
         let mut lengths: Vec<u64> = done.files.iter().map(|file| file.length).collect();
         if let (Ok(metadata), Some(file), Some(length)) =
@@ -210,7 +211,7 @@ fn encode_requests(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt:
     Ok(())
 }
 
-/// The arms of each route that have series: those of a split route, and those with requests.
+/// The arms that have series: both sides of each named route, and all arms with requests.
 fn arms(counts: &Counts) -> impl Iterator<Item = (&RouteCounts, Arm, &Durations)> {
     counts.routes.iter().flat_map(|route| {
         Arm::VARIANTS.iter().zip(&route.durations).filter_map(move |(&arm, durations)| {

@@ -1,24 +1,24 @@
-//! Outages of a side: from five attempts in a row that fail until one that is answered.
+//! Outages of a side: the time from five failed attempts in a row until an answered one.
 //!
-//! nginx pauses a side after three failures, and again and again while one in a hundred requests times out. So that it
-//! refuses requests does not show that the side was out of service; failures without an answer between them do.
+//! nginx pauses a side after three failures, which happens again and again if only one in a hundred requests times out.
+//! So refused requests do not show that the side was out of service, but failures without an answer between them do.
 //!
-//! Each worker of nginx writes its lines once a second, so they are not in the order of time. Here they are counted
-//! by the time at which they ended, and looked at when no earlier one can follow.
+//! Each worker of nginx writes its lines once a second, so the lines are not in order of time. They are counted in time
+//! slots by the time at which they ended, and a slot is evaluated once no earlier line can follow.
 
-/// Attempts that fail in a row before it is an outage. A restart shows as six: two listings with three failures.
+/// The number of failures in a row that make an outage. A restart causes six: three failures at each of two listings.
 const IN_A_ROW: u32 = 5;
 const SLOT_MS: u64 = 10;
-/// Lines may come so much later than others, in slots: a worker keeps them for a second.
+/// How late a line may come, in slots. A worker buffers lines for up to a second.
 const LATE: u64 = 300;
 const SLOTS: u64 = 512;
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// The side answered, and not with a 5xx.
+    /// The side answered with another status than 5xx.
     Answered,
-    /// It did not, or with a 5xx.
+    /// The side did not answer, or answered with a 5xx.
     Failed,
     /// The side was not asked, or the client left before it answered.
     None,
@@ -36,13 +36,13 @@ pub(crate) struct Outages {
     pub(crate) count: u64,
     /// The time out of service, in milliseconds.
     pub(crate) ms: u64,
-    /// A ring; empty before the first line.
+    /// A ring of slots; empty before the first line.
     slots: Vec<Slot>,
-    /// The first slot that has not been looked at.
+    /// The first slot that has not been evaluated.
     next: u64,
     in_a_row: u32,
     first_in_a_row: u64,
-    /// From when on the time out of service is still to be added, as a slot.
+    /// During an outage, the slot up to which its time is already in `ms`.
     since: Option<u64>,
 }
 
@@ -65,7 +65,7 @@ impl Outages {
         }
     }
 
-    /// Looks at the slots before `end`. Those beyond the ring's length are empty.
+    /// Evaluates the slots before `end`. Slots beyond the ring's length are empty.
     fn look_until(&mut self, end: u64) {
         for at in self.next..end.min(self.next + SLOTS) {
             let slot = std::mem::take(&mut self.slots[(at % SLOTS) as usize]);

@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Recognises a file after it was renamed. The time of birth is part of it, since filesystems use the
-/// inode of a deleted file again; it is 0 where the filesystem does not know it.
+/// Identifies a file, also after it was renamed. Includes the time of birth, since filesystems reuse the inode of a
+/// deleted file; it is 0 if the filesystem does not know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     inode: u64,
@@ -27,11 +27,11 @@ impl Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) identity: Identity,
-    /// Where the first line begins that is not to be skipped.
+    /// Where the first line begins that a restart must read.
     pub(crate) offset: u64,
 }
 
-/// The offset files of `log`, beside it: of what was counted and scraped, and of what was printed.
+/// The two offset files beside `log`: one for counted and scraped lines, one for printed lines.
 pub(crate) fn offset_files(log: &Path) -> [PathBuf; 2] {
     [".offset", ".printed"].map(|suffix| with_suffix(log, suffix))
 }
@@ -53,7 +53,7 @@ pub(crate) fn write_positions(file: &Path, positions: &[Position]) -> io::Result
     fs::rename(new, file)
 }
 
-/// Reads an offset file. A missing one has no positions.
+/// Reads an offset file. A missing file has no positions. Fails if it cannot be read or is not an offset file.
 pub(crate) fn read_positions(file: &Path) -> io::Result<Vec<Position>> {
     let text = match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -71,7 +71,7 @@ fn parse(line: &str) -> Option<Position> {
     words.next().is_none().then_some(Position { identity, offset })
 }
 
-/// The file that is `identity`, opened with `open`: `log` itself or another file in its folder, since
+/// Finds the file with this identity and opens it with `open`: `log` itself, or another file in its folder, since
 /// rotation renames a log within its folder.
 pub(crate) fn find_renamed(
     log: &Path,

@@ -1,8 +1,8 @@
-//! Writes what is counted as JSON lines: to standard output, or to a file.
+//! Writes the counted lines as JSON to standard output or to a file.
 //!
-//! The log itself is what waits while nobody reads the output: [`Printer`] goes on in it where it was, on a thread of its
-//! own, so counting never waits. Lines that have waited for too long are left out by the thread that counts, which must
-//! free the log; they are counted, and a line says how many.
+//! [`Printer`] reads the lines from the log on a thread of its own, so counting never waits. While nobody reads the
+//! output, the lines stay in the log. The counting thread must free the log, so it drops lines that have waited for too
+//! long. The dropped lines are counted, and a line of output has their number.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 use crate::json::Lines;
 use crate::progress::Progress;
 
-/// Between two looks at what is counted.
+/// The pause before the printer checks again for counted lines.
 const POLL_PERIOD: Duration = Duration::from_millis(50);
 
-/// Takes lines that are counted and neither written nor left out.
+/// Takes the counted lines that were neither written nor dropped yet.
 #[derive(Clone)]
 pub(crate) struct Printer {
     progress: Arc<Progress>,
@@ -29,7 +29,7 @@ impl Printer {
         Printer { progress, lines, taken: Vec::new(), json: Vec::new() }
     }
 
-    /// Writes lines until the other end of `stopped` is dropped and there are no more.
+    /// Writes lines until the sender of `stopped` is dropped and no lines are left.
     pub(crate) fn run(mut self, mut to: impl Write, stopped: &Receiver<()>) {
         let mut said = 0;
         loop {
@@ -47,7 +47,7 @@ impl Printer {
         }
     }
 
-    /// Leaves out what is not kept. Called by the thread that counts.
+    /// Drops lines beyond the limit. Called by the counting thread.
     pub(crate) fn leave_out(&mut self) {
         while self.progress.is_far_behind()
             && let Some(count) = self.next_lines()
@@ -56,9 +56,9 @@ impl Printer {
         }
     }
 
-    /// Makes `json` of the next lines, and returns of how many.
+    /// Converts the next lines to `json` and returns their number; `None` if there are none.
     fn next_lines(&mut self) -> Option<u64> {
-        // The thread that counts reports errors of the log.
+        // The counting thread reports errors of the log.
         if !self.progress.take_lines(&mut self.taken).unwrap_or_default() {
             return None;
         }
@@ -67,7 +67,7 @@ impl Printer {
     }
 }
 
-/// In the form of the other lines of the logs.
+/// The line that reports dropped lines, in the form of the other log lines.
 fn notice(left_out: u64) -> String {
     let time = humantime::format_rfc3339_millis(SystemTime::now());
     format!(

@@ -1,9 +1,9 @@
-//! What the reader, the printer, the metrics and the watcher of nginx' status share.
+//! The state that the reader, the printer, the metrics and the watcher of nginx' status share.
 //!
-//! A restarted `edge` counts from 0, and Prometheus adds its counts to those of the last scrape
-//! before. So each line must be in a scrape of one of the two processes, and not of both: the offset
-//! file has the position of the last scrape, not that of the reader. Lines that were read but not
-//! scraped are read again. What was printed is not printed again, so that has a file of its own.
+//! A restarted `edge` counts from 0, and Prometheus adds its counts to those of the last scrape before the restart. So
+//! each line must be in a scrape of exactly one of the two processes: the offset file has the position of the last
+//! scrape, not that of the reader, and lines that were read but not scraped are read again. Printed lines must not be
+//! printed again, so their position has a file of its own.
 
 use std::fs::File;
 use std::io;
@@ -16,9 +16,9 @@ use crate::counts::Counts;
 use crate::loss::{Connections, LAG, Lines, Reading};
 use crate::position::{Identity, Position, write_positions};
 
-/// Bytes whose lines are printed at a time.
+/// The most bytes of the log that are printed at a time.
 const PART_BYTES: u64 = 64 << 10;
-/// Between two writes of what was printed. Who kills `edge` finds the lines of this time printed twice.
+/// How often the printed position is saved. If `edge` is killed, the lines of this time are printed twice.
 const SAVE_PERIOD: Duration = Duration::from_secs(1);
 
 /// How far one log file has been read.
@@ -34,20 +34,20 @@ pub(crate) struct FileProgress {
     pub(crate) taken: u64,
     /// Bytes that a restart does not print again.
     pub(crate) printed: u64,
-    /// The file's length when the reader last looked.
+    /// The file's length when the reader last checked.
     pub(crate) length: u64,
 }
 
-/// What the reader has done so far.
+/// The progress of the reader and the printer.
 #[derive(Clone)]
 pub(crate) struct Done {
     pub(crate) counts: Counts,
     /// The oldest first; the last one is the file at the log's path.
     pub(crate) files: Vec<FileProgress>,
-    /// When there was last nothing more to read.
+    /// When the log was last read to its end.
     pub(crate) read_to_end_at: Option<Instant>,
     pub(crate) restarts_of_log: u64,
-    /// Lines that were not printed.
+    /// Lines that were dropped instead of printed.
     pub(crate) left_out: u64,
 }
 
@@ -58,19 +58,18 @@ struct Status {
     lost: u64,
 }
 
-/// The shared state. Each lock is held for a fraction of a millisecond, or for writing the offset
-/// file.
+/// The shared state. Each lock is held for a fraction of a millisecond, or while the offset files are written.
 pub(crate) struct Progress {
     done: Mutex<Done>,
     status: Mutex<Status>,
     offset_files: [PathBuf; 2],
-    /// Bytes that were read and not scraped, or not printed. If there are more, nobody scrapes or reads what is printed,
-    /// or too seldom: the reader gives them up, to free the file.
+    /// The most bytes that may be read but not scraped, or not printed. If there are more, nobody scrapes or reads the
+    /// output often enough, and the reader gives the lines up to free the file.
     keep_bytes: u64,
     saved: Mutex<Saved>,
 }
 
-/// What the offset files have.
+/// The content of the offset files.
 #[derive(Default)]
 struct Saved {
     positions: [Vec<Position>; 2],
@@ -78,7 +77,7 @@ struct Saved {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while counting leaves a line half counted, which is no reason to stop.
+    // A panic while counting leaves at most one line half counted, so the counters can still be used.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -100,13 +99,13 @@ impl Progress {
         }
     }
 
-    /// The reader's access. It counts the lines of a block and moves on in one step, so that a scrape
+    /// Locks the progress. The reader counts a block's lines and advances its position under one lock, so that a scrape
     /// and its position agree.
     pub(crate) fn done(&self) -> MutexGuard<'_, Done> {
         lock(&self.done)
     }
 
-    /// All counters for a scrape. From now on, a restart skips what is in them.
+    /// All counters for a scrape. From now on, a restart skips the lines in them.
     pub(crate) fn scrape(&self) -> Done {
         let mut done = self.done();
         for file in &mut done.files {
@@ -115,8 +114,8 @@ impl Progress {
         done.clone()
     }
 
-    /// Replaces `lines` by the next whole lines that are counted and not taken yet. What was taken before is then
-    /// printed. Returns `false` if there are none.
+    /// Replaces `lines` by the next whole lines that are counted but not taken yet. Marks the lines taken before as
+    /// printed. Returns `false` if there are no lines. Fails if the log cannot be read.
     pub(crate) fn take_lines(&self, lines: &mut Vec<u8>) -> io::Result<bool> {
         let mut done = self.done();
         for file in &mut done.files {
@@ -128,14 +127,14 @@ impl Progress {
         let wanted = (file.read - file.taken).min(PART_BYTES);
         lines.resize(wanted as usize, 0);
         let length = file.file.read_at(lines, file.taken)?;
-        // Without a newline it is the part of a line that was too long to be counted.
+        // Without a newline, these bytes are part of a line that was too long to be counted.
         let end = lines[..length].iter().rposition(|&byte| byte == b'\n').map(|last| last + 1);
         file.taken += end.map_or(wanted, |end| end as u64);
         lines.truncate(end.unwrap_or_default());
         Ok(true)
     }
 
-    /// Whether more waits to be printed than is kept.
+    /// Whether more bytes wait to be printed than may be kept.
     pub(crate) fn is_far_behind(&self) -> bool {
         self.done().files.iter().any(|file| file.read.saturating_sub(file.taken) > self.keep_bytes)
     }
@@ -148,11 +147,11 @@ impl Progress {
         self.done().left_out
     }
 
-    /// Writes the offset files if they have other positions; that of what was printed, which changes all the time, once
-    /// a period or `at_last`. Gives up what nobody has scraped for too long. Returns how much of each log file no
-    /// restart needs.
+    /// Writes the offset files if the positions have changed. The printed position changes all the time, so it is
+    /// written once per [`SAVE_PERIOD`], or now if `at_last`. Gives up lines that nobody has scraped for too long.
+    /// Returns how many bytes of each log file no restart needs. Fails if a file cannot be written.
     pub(crate) fn save(&self, at_last: bool) -> io::Result<Vec<u64>> {
-        // Held until the end, so that no older positions are written over newer ones.
+        // Held until the end, so that older positions never overwrite newer ones.
         let mut saved = lock(&self.saved);
         let (mut kept, mut printed) = (Vec::new(), Vec::new());
         for file in &mut self.done().files {
@@ -169,7 +168,7 @@ impl Progress {
             write_positions(kept_file, &kept)?;
             saved.positions[0] = kept;
         }
-        // Without a position, a file would be taken to be printed as far as it is counted.
+        // Without a saved position, a restart would treat a file as printed up to where it is counted.
         let has_other_files = saved.positions[1].len() != printed.len();
         let is_due = saved.printed_at.is_none_or(|at| at.elapsed() >= SAVE_PERIOD);
         if saved.positions[1] != printed && (has_other_files || is_due || at_last) {
@@ -190,7 +189,7 @@ impl Progress {
         *lock(&self.status) = Status { last: Some((reading, connections)), lost };
     }
 
-    /// The requests and connections that nginx has counted, unless it has not answered lately.
+    /// The requests and connections that nginx has counted; `None` if it has not answered lately.
     pub(crate) fn nginx(&self) -> Option<(u64, Connections)> {
         let (reading, connections) = lock(&self.status).last?;
         (reading.at.elapsed() < LAG).then_some((reading.requests, connections))

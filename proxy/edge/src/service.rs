@@ -23,21 +23,22 @@ use crate::progress::Progress;
 use crate::status;
 
 const POLL_PERIOD: Duration = Duration::from_millis(200);
-/// What the pipe to the reader holds: as much as anyone may ask for by default (pipe(7)).
+/// The size of the pipe to the reader of the output: the most that a process may ask for by default (pipe(7)).
 const PIPE_BYTES: usize = 1 << 20;
 
-/// How long the reader of the lines may take for the rest at the end. What it does not take is printed at the next start.
+/// How long the printer may take for the remaining lines at the end. The rest is printed after the next start.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
-/// Reads and prints the log and serves metrics until SIGTERM, SIGINT or SIGQUIT.
+/// Reads and prints the log and serves metrics until SIGTERM, SIGINT or SIGQUIT. Fails if it cannot listen or open the
+/// output file, or if the reader or the printer panics.
 pub(crate) async fn run(settings: Arguments) -> anyhow::Result<()> {
     let output: Box<dyn Write + Send> = match &settings.json_file {
         Some(file) => Box::new(
             LogFile::open(file).with_context(|| format!("EDGE_JSON_FILE: {}", file.display()))?,
         ),
         None => {
-            // The more there is at once, the less often the reader is woken. Without permission for it, the pipe stays
-            // as it is; standard output may also be a file.
+            // A larger pipe wakes the reader of the output less often. Fails without permission, or if standard output
+            // is not a pipe; it then stays as it is.
             let _ = fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
             Box::new(io::stdout())
         }
@@ -81,7 +82,7 @@ pub(crate) async fn run(settings: Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs `work` on a thread of its own; also gives what ends with it, be it by a panic.
+/// Runs `work` on a thread of its own. The returned receiver resolves when the thread ends, also by a panic.
 fn start(
     name: &str,
     work: impl FnOnce() + Send + 'static,
@@ -94,7 +95,7 @@ fn start(
     Ok((thread.context("cannot start a thread")?, ended))
 }
 
-/// Polls until the other end of `stopped` is dropped, and once more; the service is ready once the log is there.
+/// Polls until the sender of `stopped` is dropped, and once more. The service is ready once the log exists.
 fn read(mut follower: Follower, readiness: &Readiness, stopped: &Receiver<()>) {
     let mut is_over = false;
     while !is_over {

@@ -12,10 +12,10 @@ use crate::loss::{Connections, Loss, Reading};
 use crate::progress::Progress;
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// nginx answers without asking anyone, so a slow answer is worth nothing.
+/// nginx answers this itself at once. The counts of a slow answer are too old to use.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A clap `value_parser` for the address of `stub_status`.
+/// A clap `value_parser` for the URL of `stub_status`.
 pub(crate) fn status_url(url: &str) -> Result<String, &'static str> {
     let is_server = |it: &Authority| {
         let has_valid_port = it.port_u16().is_some() || it.as_str() == it.host();
@@ -27,12 +27,12 @@ pub(crate) fn status_url(url: &str) -> Result<String, &'static str> {
     uri.map(|_| url.to_owned()).ok_or("must be http://HOST:PORT/PATH")
 }
 
-/// Asks nginx every second, for ever, and tells `progress` what it says and what is lost.
+/// Asks nginx every second, for ever, and stores its counts and the lost requests in `progress`.
 pub(crate) fn watch(url: &str, progress: &Progress) -> ! {
     let mut loss = Loss::default();
     let mut is_answering = true;
     loop {
-        // Before the reading: the rule needs the lines that were counted by then.
+        // Taken before the reading, since the estimate needs the lines that were counted before it.
         let lines = progress.lines();
         match ask(url) {
             Ok((reading, connections)) => {
@@ -43,8 +43,8 @@ pub(crate) fn watch(url: &str, progress: &Progress) -> ! {
                 is_answering = true;
             }
             Err(error) => {
-                // Nobody listens, so the nginx that listens next is another one. A slow answer says
-                // nothing of the kind, and losses are likely just then.
+                // Nobody listens, so a new nginx will answer next. A slow answer does not mean that nginx restarted,
+                // and losses are likely then, so it resets nothing.
                 if is_refused(&error) {
                     loss.restart();
                 }
@@ -63,7 +63,7 @@ fn is_refused(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ureq::Error::Io(it)) if it.kind() == ErrorKind::ConnectionRefused)
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection. Fails if the answer is late, not 200, or not from `stub_status`.
 fn ask(url: &str) -> anyhow::Result<(Reading, Connections)> {
     let config = ureq::Agent::config_builder().proxy(None).http_status_as_error(false);
     let agent: ureq::Agent = config.timeout_global(Some(TIMEOUT)).build().into();

@@ -1,4 +1,5 @@
-//! `edge` as a process beside a real nginx that logs as the README says: what it counts. What it prints: print.rs.
+//! `edge` as a process beside a real nginx that logs as the README shows: what it counts. print.rs tests what it
+//! prints.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -23,7 +24,7 @@ fn log_format() -> &'static str {
     readme.split_once("```nginx\n").unwrap().1.split_once("```").unwrap().0
 }
 
-/// A server that answers each request with what `answer` makes of its first line.
+/// A server that answers each request with `answer` of the request's first line.
 fn start_backend(answer: fn(&str) -> &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -63,7 +64,7 @@ impl Place {
             _ => "200 OK",
         });
         let old = start_backend(|_| "200 OK");
-        // nginx' workers may be of another user, and reopen the log.
+        // nginx' workers may run as another user, and they reopen the log.
         let readable = Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
         let addr = service_kit::free_address().unwrap();
@@ -95,7 +96,7 @@ impl Place {
         Service::start(command.env("EDGE_ROUTES", "qrcode"))
     }
 
-    /// The ids of the requests that have a JSON line, in order.
+    /// The ids of the requests with a JSON line, in order.
     fn printed_ids(&self) -> Vec<String> {
         let file = |name: &str| fs::read_to_string(self.folder.path().join(name));
         let text = ["requests.log.2", "requests.log.1", "requests.log"].map(file);
@@ -106,7 +107,7 @@ impl Place {
         text.lines().map(|line| id(line).unwrap()).collect()
     }
 
-    /// Sends a request; returns the status.
+    /// Sends a request and returns the status.
     fn ask(&self, path: &str) -> u16 {
         ask(self.addr, path)
     }
@@ -127,7 +128,7 @@ fn start_nginx(folder: &TempDir, addr: SocketAddr) -> Child {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.signal_nginx("TERM"); // a kill would leave the workers behind
+        self.signal_nginx("TERM"); // KILL would leave the workers behind
         let _ = self.nginx.wait();
     }
 }
@@ -140,7 +141,7 @@ fn metrics(edge: &Service) -> String {
     get(edge.admin_addr, "/metrics")
 }
 
-/// The sum of the series that begin with `prefix`.
+/// The sum of all series that begin with `prefix`.
 fn sum(metrics: &str, prefix: &str) -> u64 {
     let series = metrics.lines().filter(|line| line.starts_with(prefix));
     series.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
@@ -205,7 +206,7 @@ fn the_counts_agree_with_the_requests_exactly() {
     }
     assert_eq!(place.ask("/limited?arm=new"), 200);
     assert_eq!(place.ask("/limited?arm=new"), 503);
-    // nginx refuses it before it has read a path.
+    // nginx refuses this before it has read a path.
     assert!(service_kit::testing::exchange(place.addr, "nonsense\r\n\r\n").contains(" 400 "));
     eventually("all lines are read", || {
         sum(&metrics(&edge), "edge_requests_total{route=\"other\"") == 31
@@ -262,7 +263,7 @@ impl Traffic {
         Traffic { sent, is_over, threads }
     }
 
-    /// Returns how many requests were sent.
+    /// Stops and returns the number of requests sent.
     fn stop(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
         self.threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -280,7 +281,7 @@ fn an_edge_that_is_killed_again_and_again_loses_nothing() {
     for _ in 0..4 {
         let mut edge = place.edge();
         eventually("lines", || sum(&metrics(&edge), QRCODE) > 0);
-        thread::sleep(Duration::from_millis(300)); // lines that nobody scrapes before the next one
+        thread::sleep(Duration::from_millis(300)); // more lines before the next scrape
         scraped += sum(&metrics(&edge), QRCODE);
         edge.signal("KILL");
         edge.wait();
@@ -299,11 +300,12 @@ fn an_edge_that_is_killed_again_and_again_loses_nothing() {
     let ids = place.printed_ids();
     let different: HashSet<&String> = ids.iter().collect();
     assert_eq!(different.len() as u64, sent);
-    // A kill comes between a line and the note of it, which is made once a second: one line of each process.
+    // A process notes once per second what it has printed, so after a kill the next one prints some lines again. No
+    // line is printed more often than once by each of the five processes.
     assert!(ids.len() <= 5 * different.len(), "{} lines of {}", ids.len(), different.len());
 }
 
-/// Whoever stops it in order finds each line once.
+/// After an orderly stop, each line is printed once.
 #[test]
 fn a_restart_and_a_rotation_print_every_line_once() {
     let place = Place::start();
@@ -330,7 +332,7 @@ fn a_restart_and_a_rotation_print_every_line_once() {
     assert_eq!((ids.len() as u64, different.len() as u64), (sent, sent));
 }
 
-/// nginx' image ends its containers so.
+/// nginx' image ends its containers with SIGQUIT.
 #[test]
 fn sigquit_ends_it_in_order() {
     let place = Place::start();
@@ -370,7 +372,7 @@ fn requests_without_a_line_are_reported_as_lost() {
         place.ask("/qrcode?arm=new");
     }
     eventually("all lines are read", || sum(&metrics(&edge), QRCODE) == 100);
-    // Each reading is a request. The rule needs one from between the last line and the loss.
+    // Each reading is a request itself. The rule needs a reading between the last line and the loss.
     let readings = || sum(&metrics(&edge), "edge_nginx_requests_total ");
     let seen = readings();
     eventually("two more readings", || readings() >= seen + 2);
@@ -379,7 +381,7 @@ fn requests_without_a_line_are_reported_as_lost() {
     }
     let lost = || sum(&metrics(&edge), "edge_lost_total ");
     assert_eq!(lost(), 0);
-    // The readings of nginx' status are requests too, and hide some ten.
+    // The readings of nginx' status are requests too, and hide about ten lost ones.
     eventually("the loss", || lost() > 80);
     thread::sleep(Duration::from_secs(2));
     assert!((80..=100).contains(&lost()), "{}", lost());
@@ -401,7 +403,7 @@ fn reloads_and_restarts_of_nginx_lose_nothing() {
         place.restart_nginx();
     }
     eventually("all lines", || sum(&metrics(&edge), QRCODE) >= sent);
-    thread::sleep(Duration::from_secs(13)); // beyond the lag
+    thread::sleep(Duration::from_secs(13)); // longer than the lag
     assert_eq!((sum(&metrics(&edge), QRCODE), lost()), (sent, 0));
 }
 

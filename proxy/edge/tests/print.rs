@@ -1,4 +1,5 @@
-//! The JSON lines that `edge` prints, beside those that nginx itself would write, and what it does if nobody reads them.
+//! Compares the JSON lines that `edge` prints with those that nginx itself would write, and tests what `edge` does if
+//! nobody reads them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,11 +17,11 @@ fn folder() -> TempDir {
     tempfile::Builder::new().permissions(readable).tempdir().unwrap()
 }
 
-/// A process that ends with the test, also by a panic.
+/// A process that ends with the test, even after a panic.
 struct Process(Child);
 
 impl Process {
-    /// Signals it; returns the exit code.
+    /// Sends the signal and returns the exit code.
     fn end(&mut self, signal: &str) -> Option<i32> {
         let pid = self.0.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
@@ -43,7 +44,7 @@ fn edge(folder: &TempDir) -> Command {
     command
 }
 
-/// Starts it; also gives its output, of which all before this is read, and where its metrics are.
+/// Starts `edge`. Also returns its output, read up to the line "listening", and the address of its metrics.
 fn start(command: &mut Command) -> (Process, BufReader<impl Read + use<>>, SocketAddr) {
     let mut edge = Process(command.spawn().unwrap());
     let mut output = BufReader::new(edge.0.stdout.take().unwrap());
@@ -63,7 +64,7 @@ fn metric(addr: SocketAddr, name: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {name}: {text}")).parse().unwrap()
 }
 
-/// Lines of requests as nginx writes them, with numbers for ids.
+/// Lines of requests as nginx writes them, with numbers as ids.
 fn lines(ids: std::ops::Range<usize>) -> String {
     let line = |id| {
         format!(
@@ -82,7 +83,7 @@ fn append(folder: &TempDir, text: &str) {
 
 #[test]
 fn output_that_nobody_reads_delays_no_counting_and_what_is_left_out_is_counted() {
-    const REQUESTS: usize = 100_000; // 21 MiB of the log, of which 16 are kept
+    const REQUESTS: usize = 100_000; // 21 MiB of log, of which 16 MiB are kept
     let folder = folder();
     append(&folder, "");
     let (mut edge, mut output, addr) = start(edge(&folder).args(["--keep-mib", "16"]));
@@ -96,7 +97,7 @@ fn output_that_nobody_reads_delays_no_counting_and_what_is_left_out_is_counted()
     let left_out = || metric(addr, "edge_left_out_lines_total") as usize;
     assert!((REQUESTS / 10..REQUESTS / 3).contains(&left_out()), "{}", left_out());
 
-    // The reader is back.
+    // The output is read again.
     let (mut printed, mut said, mut last) = (0, 0, -1);
     while printed + said < REQUESTS {
         let mut line = String::new();
@@ -135,7 +136,7 @@ fn lines_that_came_while_it_was_away_or_stuck_are_printed_at_the_next_start() {
             ids.push(id[..128].parse::<usize>().unwrap());
         }
     }
-    // The rest of the first one's is in the pipe that nobody read.
+    // The first process wrote the missing ones to the pipe that nobody read.
     assert!(ids.is_sorted() && ids.len() == REQUESTS - ids[0], "{} from {}", ids.len(), ids[0]);
     assert!(ids[0] < REQUESTS / 2, "{}", ids[0]);
     assert_eq!(second.end("TERM"), Some(0));
@@ -167,14 +168,14 @@ fn a_file_that_cannot_be_written_ends_it_with_one_line() {
     assert!(said.contains("EDGE_JSON_FILE: /no/such/file: "), "{said}");
 }
 
-/// The part of `nginx.conf` from one line to before another.
+/// The part of `nginx.conf` from one line until before another.
 fn part_of_nginx_conf(from: &str, to: &str) -> &'static str {
     let text = include_str!("../../nginx.conf");
     let at = text.find(from).unwrap();
     &text[at..at + text[at..].find(to).unwrap()]
 }
 
-/// What nginx needs to write the same lines itself. In the log of `nginx.conf`, statuses and times are as they come.
+/// The configuration with which nginx writes the same lines itself. The log of `nginx.conf` has raw statuses and times.
 const JSON: &str = r#"
     map $status $log_level { default info; "~^5" error; }
     map $status $log_status { default 0; "~^[1-9]" $status; }
@@ -221,7 +222,7 @@ http {{
     )
 }
 
-/// Sends bytes on a connection of their own, and reads until it is closed.
+/// Sends bytes over a new connection, and reads until it is closed.
 fn send(addr: SocketAddr, bytes: &[u8]) {
     let mut stream = TcpStream::connect(addr).unwrap();
     stream.write_all(bytes).unwrap();

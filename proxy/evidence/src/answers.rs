@@ -1,5 +1,5 @@
-//! Whether the shadow asks as clients do: else its pairs match and prove nothing. Behind a login, a shadow without
-//! cookies gets 401 from both sides, whatever clients get.
+//! Checks whether the shadow gets the same kind of answers as clients. If not, its pairs may match but prove nothing:
+//! behind a login, for example, a shadow without cookies gets 401 from both sides.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use crate::gates::Test;
 use crate::interval::{CLASSES, Interval};
 use crate::{Reading, Verdict};
 
-/// As many answers must be known of clients and of the shadow before they are compared.
+/// The fewest answers of clients, and of the shadow, for a comparison.
 const LEAST: f64 = 50.0;
-/// How many of the shadow's are remembered at most, so that one that asks properly is soon believed.
+/// The most answers of the shadow that are remembered, so that a corrected shadow soon passes.
 const REMEMBERED: f64 = 500.0;
 
-/// What the shadow got from the old side, and what clients got. They are clients of both sides, as the shadow asks what
-/// all of them asked: if the split is by key, those of one side have only its keys.
+/// The old side's answers to the shadow, and the answers to clients. Counts the clients of both sides, since the shadow
+/// repeats requests of both: if the split is by key, the clients of one side have only some of the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Answers {
     shadow: Classes,
@@ -23,7 +23,7 @@ pub(crate) struct Answers {
 impl Answers {
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.shadow.add(interval.shadow_statuses);
-        // What the new side fails, the shadow does not get from the old one.
+        // The new side's failures are left out, since the shadow's answers here come from the old side.
         for (arm, failures) in [(interval.old, interval.old.failures), (interval.new, 0.0)] {
             let [whole, elsewhere, refused] = arm.statuses;
             self.clients.add([whole, elsewhere, refused, failures]);
@@ -55,7 +55,7 @@ impl Answers {
     }
 }
 
-/// Answers by the status's class: those of [`CLASSES`], and 5xx.
+/// The number of answers by class of status: those of [`CLASSES`], and 5xx.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Classes([f64; CLASSES.len() + 1]);
 
@@ -75,7 +75,8 @@ impl Classes {
         (class, self.0[class] / self.all())
     }
 
-    /// The share of answers like those of a class: a whole one proves more than a 304.
+    /// The share of answers that prove at least as much as those of `class`. For 3xx this includes 2xx, since a whole
+    /// answer proves more than a 304.
     fn like(&self, class: usize) -> f64 {
         let whole = if CLASSES.get(class) == Some(&"3xx") { self.0[0] } else { 0.0 };
         (self.0[class] + whole) / self.all()

@@ -11,24 +11,25 @@ use route::{Route, Share};
 
 /// The built-in gates.
 const DEFAULT: &str = include_str!("../gates.toml");
-/// Those of routes of sessions, which the shadow does not compare.
+/// The built-in gates of routes of sessions, which the shadow does not compare.
 const OF_SESSIONS: &str = include_str!("../gates-session.toml");
 
 /// A file of gates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
-    /// Extends a step's window to before the step began.
+    /// By how much a step's window begins before the step.
     #[serde(deserialize_with = "duration")]
     pub overlap: Duration,
-    /// The probability with which a run of equal sides may be rolled back by its tests.
+    /// The highest probability with which the tests may roll back a run of equal sides.
     #[serde(default = "one_percent")]
     pub alpha: f64,
-    /// The time that tests take as one: what happens within it counts as one event. As much is left out after a move.
+    /// The length of a block of time: a bunch of events within it weighs as much as one event. After a move, a time of
+    /// this length is left out.
     #[serde(default = "five_seconds", deserialize_with = "duration")]
     pub block: Duration,
-    /// The time, in seconds, beyond which an answer counts as a failure of either side, since one of them has that
-    /// little: a bound of the edge's histogram. `None` if both have the same timeout.
+    /// The time, in seconds, beyond which an answer counts as a failure on both sides: the largest bound of the edge's
+    /// histogram within the shorter timeout. `None` if both sides have the same timeout.
     #[serde(skip)]
     pub equal_timeout: Option<f64>,
     /// The tests, in the order in which they are shown.
@@ -53,12 +54,12 @@ fn five_seconds() -> Duration {
 pub struct Test {
     /// The name, as a gate's.
     pub name: String,
-    /// The meaning of what is counted.
+    /// An explanation of the counts.
     #[serde(default)]
     pub about: String,
     /// What is counted.
     pub counts: Counted,
-    /// A difference that is smaller rolls nothing back, however certain: a ratio of requests or pairs.
+    /// The difference that matters, as a ratio of requests or pairs. A smaller difference never rolls back.
     pub excess: f64,
     /// The ratio of failures above which a run is rolled back, whatever the old side does.
     #[serde(default)]
@@ -66,11 +67,10 @@ pub struct Test {
     /// The time above which an answer is slow: a bound of the edge's histogram.
     #[serde(default, deserialize_with = "some_duration")]
     pub above: Option<Duration>,
-    /// What has to be proven before the test passes: that the new side's ratio is at most this above the
-    /// old side's.
+    /// The test passes only once it is proven that the new side's ratio is at most this much above the old side's.
     #[serde(default)]
     pub proof: Option<f64>,
-    /// The series that are counted, if it counts `own`.
+    /// The series to count, if the test counts `own`.
     #[serde(default)]
     pub own: Option<Own>,
 }
@@ -79,13 +79,14 @@ pub struct Test {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Own {
-    /// The new side's.
+    /// The new side's counters.
     pub new: String,
-    /// The old side's.
+    /// The old side's counters.
     pub old: String,
-    /// The labels of what went well. Series with other values of them are what is bad.
+    /// The labels of good series. Series with other values of these labels are bad.
     pub good: BTreeMap<String, String>,
-    /// How long what is counted may last. So long after a move, what broke would be counted before what began with it.
+    /// How long a counted session may last. For this time after a move nothing is counted, since broken sessions end,
+    /// and are counted, before whole ones that began with them.
     #[serde(default, deserialize_with = "duration")]
     pub lasts: Duration,
 }
@@ -94,25 +95,25 @@ pub struct Own {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Requests that a side failed, of those that were assigned to it.
+    /// Requests assigned to a side that it failed.
     Failures,
-    /// Requests that took long, of those that were assigned to a side.
+    /// Requests assigned to a side that took long.
     Slow,
     /// The time that a side was out of service.
     Outages,
-    /// Its answers by the status's class.
+    /// A side's own answers by class of status.
     Statuses,
-    /// Its answers without a body.
+    /// A side's own answers without a body.
     Empty,
-    /// The shadow's pairs in which one side alone failed.
+    /// The shadow's pairs in which only one side failed.
     PairFailures,
-    /// The shadow's pairs in which one side alone was slow.
+    /// The shadow's pairs in which only one side was slow.
     PairLatency,
-    /// Pairs of both sides that differ, beside pairs of the old side with itself.
+    /// Differing pairs of both sides, compared with differing pairs of the old side's own answers.
     Differences,
-    /// What the old side answers clients, beside what it answers the shadow.
+    /// The statuses that clients get, compared with those that the shadow gets from the old side.
     ShadowAnswers,
-    /// What the sides count themselves.
+    /// The sides' own counters.
     Own,
 }
 
@@ -143,7 +144,7 @@ pub struct Gate {
     /// When the gate may roll back.
     #[serde(default)]
     pub judge: Judge,
-    /// PromQL of counts by label, which say why the gate waits.
+    /// PromQL of counts by label, which show why the gate waits.
     #[serde(default)]
     pub because: Option<String>,
 }
@@ -153,7 +154,7 @@ pub struct Gate {
 pub struct Compare {
     /// The operator as text.
     pub operator: &'static str,
-    /// Whether the value stands in this relation to the limit.
+    /// Whether the comparison of value and limit is true.
     pub holds: fn(&f64, &f64) -> bool,
 }
 
@@ -230,7 +231,7 @@ pub enum Judge {
 }
 
 impl Gates {
-    /// No gates, for who only goes back.
+    /// No gates, for a run that only rolls back.
     pub fn none() -> Self {
         Gates {
             overlap: Duration::ZERO,
@@ -253,7 +254,7 @@ impl Gates {
         Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_route(route))
     }
 
-    /// Those of a file's text, for a route.
+    /// The gates in a file's text, for a route.
     ///
     /// # Errors
     /// If a gate is invalid; names the line or the gate, and the problem.
@@ -261,8 +262,8 @@ impl Gates {
         Ok(Gates::parse(&of_route(text, route))?.for_route(route))
     }
 
-    /// Where the shadow measures how often the old side differs from itself, a difference alone is no
-    /// fault; elsewhere nothing measures that.
+    /// Sets `equal_timeout`, and keeps either the test of differences or the gate `mismatches`. If the shadow measures
+    /// how often the old side differs from itself, a single difference is no fault, so the test replaces the gate.
     fn for_route(mut self, route: &Route) -> Gates {
         let (new, old) = (route.file.new.timeout.0, route.file.old.timeout.0);
         let is_within = |bound: &f64| *bound <= new.min(old).as_secs_f64();
@@ -294,8 +295,8 @@ impl Gates {
                 None => toml::Table::from_iter([("name".to_owned(), name.clone().into())]),
             };
             if let Some(off) = change.get("off") {
-                ensure!(off.as_bool() == Some(true), "gates.{name}: off is true or left out");
-                ensure!(change.len() == 1, "gates.{name}: off stands alone");
+                ensure!(off.as_bool() == Some(true), "gates.{name}: off must be true or left out");
+                ensure!(change.len() == 1, "gates.{name}: off must be the only key");
                 ensure!(at.is_some(), "gates.{name}: the standard gates are {all}");
                 continue;
             }
@@ -362,7 +363,7 @@ impl Test {
             let fits = ratio.is_none_or(|ratio| {
                 (0.0..1.0).contains(&ratio) && (key == "excess" || ratio > 0.0)
             });
-            ensure!(fits, "test {name:?}: {key} is a ratio, above 0 and below 1");
+            ensure!(fits, "test {name:?}: {key} must be a ratio, above 0 and below 1");
         }
         ensure!(
             (*counts == Counted::Slow) == self.above.is_some(),
@@ -382,7 +383,7 @@ impl Test {
             let all: Vec<String> = bounds.iter().map(|bound| format!("{bound}")).collect();
             ensure!(
                 bounds.contains(&seconds),
-                "test {name:?}: above: {seconds} is no bound of the edge's histogram: {}",
+                "test {name:?}: above: {seconds} must be a bound of the edge's histogram: {}",
                 all.join(", ")
             );
         }

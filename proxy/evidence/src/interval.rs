@@ -1,4 +1,4 @@
-//! What was counted between two scrapes, and the blocks that tests bet on.
+//! The counts between two scrapes, and the blocks that tests bet on.
 
 use route::Key;
 use serde::{Deserialize, Serialize};
@@ -10,30 +10,31 @@ use crate::gates::Counted;
 pub const SLOWER: [&str; 5] = ["p50", "p90", "p95", "p99", "twice_p99"];
 /// The classes of `Arm::statuses`. Failures have a test of their own.
 pub const CLASSES: [&str; 3] = ["2xx", "3xx", "4xx"];
-/// An outage of a second shows where so many requests come in it. With fewer on one side, only the other's would.
+/// The requests per second that a side needs for an outage of a second to show. If only one side has fewer, only the
+/// other side's outages would show.
 const SHOWS_OUTAGES: f64 = 5.0;
 
-/// What clients of one side saw in an interval.
+/// The counts of the requests assigned to one side, in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Arm {
-    /// Requests that were assigned to it.
+    /// Requests assigned to the side.
     pub requests: f64,
-    /// Those that nginx did not send to it, since it is paused after failures: no attempts.
+    /// Requests that nginx did not send to the side, because it was paused after failures. They are not attempts.
     pub refused: f64,
-    /// Attempts that it failed, though the other side may have answered then.
+    /// Failed attempts, even if the other side then answered.
     pub failures: f64,
-    /// Those of them that the other side did answer, and not with a failure of its own.
+    /// Failed attempts after which the other side answered without a failure.
     pub helped: f64,
     /// Requests whose answer took longer than the test allows.
     pub slow: f64,
-    /// Its own answers that are no failure, by the status's class: 2xx, 3xx, 4xx.
+    /// The side's own answers that are not failures, by class of status: 2xx, 3xx, 4xx.
     pub statuses: [f64; CLASSES.len()],
-    /// Answers of 2xx without a body.
+    /// The side's own answers with status 2xx and without a body.
     pub empty: f64,
-    /// Times that attempts failed five in a row.
+    /// How often five attempts failed in a row.
     pub outages: f64,
-    /// Seconds from the first of them until one went well.
+    /// Seconds from the first of five failures in a row until an attempt succeeded.
     pub out_seconds: f64,
 }
 
@@ -59,13 +60,13 @@ impl Arm {
     }
 }
 
-/// Pairs in which one side alone was bad.
+/// Pairs in which only one side was bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alone {
-    /// The new side.
+    /// Pairs in which only the new side was bad.
     pub new: f64,
-    /// The old side.
+    /// Pairs in which only the old side was bad.
     pub old: f64,
 }
 
@@ -77,11 +78,11 @@ fn is_nothing<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Interval {
-    /// When it ended, in seconds of any clock.
+    /// When the interval ended, in seconds of any clock.
     pub end: f64,
-    /// How long it was. Scrapes of several proxies at once are several intervals.
+    /// The length of the interval. Scrapes of several proxies at once are several intervals.
     pub seconds: f64,
-    /// The new side's share in percent, for whoever judges counts of the past.
+    /// The new side's share in percent, for judging past counts.
     pub share: f64,
     /// Requests assigned to the new side.
     #[serde(skip_serializing_if = "is_nothing")]
@@ -92,32 +93,32 @@ pub struct Interval {
     /// Requests that the shadow sent to both sides.
     #[serde(skip_serializing_if = "is_nothing")]
     pub pairs: f64,
-    /// Of these, with a failure.
+    /// Pairs in which only one side failed.
     #[serde(skip_serializing_if = "is_nothing")]
     pub failed: Alone,
-    /// Of these, slower than each threshold.
+    /// Pairs in which only one side was slower than each threshold.
     #[serde(skip_serializing_if = "is_nothing")]
     pub slower: [Alone; SLOWER.len()],
-    /// What the old side answered the shadow, by the status's class: those of `CLASSES`, and 5xx.
+    /// The old side's answers to the shadow, by class of status: those of `CLASSES`, and 5xx.
     #[serde(skip_serializing_if = "is_nothing")]
     pub shadow_statuses: [f64; CLASSES.len() + 1],
-    /// Pairs of both sides that were judged, and those that differ.
+    /// Judged pairs of both sides; the events are those that differ.
     #[serde(skip_serializing_if = "is_nothing")]
     pub compared: Counts,
-    /// Pairs of the old side with itself that were judged, and those that differ.
+    /// Judged pairs of the old side's own answers; the events are those that differ.
     #[serde(skip_serializing_if = "is_nothing")]
     pub noise: Counts,
-    /// What the new side counted itself.
+    /// The new side's own counters.
     #[serde(skip_serializing_if = "is_nothing")]
     pub own_new: Counts,
-    /// What the old side counted itself.
+    /// The old side's own counters.
     #[serde(skip_serializing_if = "is_nothing")]
     pub own_old: Counts,
 }
 
 impl Interval {
     pub(crate) fn add(&mut self, other: &Interval) {
-        // The shadow's scrapes are no time of the sides.
+        // Intervals of the shadow's scrapes do not count as time of the sides.
         if other.new.requests + other.old.requests > 0.0 {
             self.seconds += other.seconds;
         }
@@ -139,7 +140,7 @@ impl Interval {
         self.own_old.add(other.own_old);
     }
 
-    /// The blocks of a test, one for each question that it asks.
+    /// The blocks of a test, one for each of its questions: each class of status, each threshold, or just one.
     pub(crate) fn blocks(&self, counted: Counted, assigned: Assigned) -> Vec<Block> {
         let events = |new, old| Block::new(Unit::Events, new, old);
         let of_pairs = |alone: Alone| {
@@ -181,15 +182,15 @@ impl Interval {
             }
             Counted::PairFailures => vec![of_pairs(self.failed)],
             Counted::PairLatency => self.slower.map(of_pairs).to_vec(),
-            // The shadow draws lots for which pair a request becomes, whatever the split goes by.
+            // The shadow chooses at random which kind of pair a request becomes, so this needs no split by request.
             Counted::Differences => vec![events(self.compared, self.noise)],
             Counted::Own => vec![events(self.own_new, self.own_old)],
-            Counted::ShadowAnswers => Vec::new(), // no bet: nothing about the new side
+            Counted::ShadowAnswers => Vec::new(), // no bet, since this is not about the new side
         }
     }
 
-    /// The block of the absolute limit. While the old side fails as often, it is no fault of the new one. A share
-    /// of few keys may have one that always fails, on either side.
+    /// The block of the absolute limit. `None` if the old side is beyond the limit too, or if the split is by key and
+    /// the new side has fewer requests than the old side: among few keys may be one that always fails, on either side.
     pub(crate) fn above(&self, limit: f64, assigned: Assigned) -> Option<Block> {
         let Interval { new, old, .. } = self;
         let is_excused = old.of_attempts(old.failures).rate() > limit
@@ -198,7 +199,7 @@ impl Interval {
         (!is_excused).then_some(Block::new(Unit::Limit, new, Counts::default()))
     }
 
-    /// All requests that the sides were asked, by clients and by the shadow.
+    /// All requests to the sides, from clients and from the shadow.
     pub(crate) fn asked(&self, assigned: Assigned) -> Block {
         let mut block = self.blocks(Counted::Failures, assigned)[0];
         block.new.add(Counts { requests: self.pairs, events: self.failed.new });
@@ -210,11 +211,11 @@ impl Interval {
 /// How requests are assigned to sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Assigned {
-    /// Each request by itself: two groups of requests can be compared.
+    /// Each request by itself, so that the two groups of requests can be compared.
     #[default]
     ByRequest,
-    /// By a key that comes again. A key that always fails would count as its side's fault, so of the new
-    /// side only those failures count that the old side then helped with, and times only in pairs.
+    /// By a key that recurs. A key that always fails would count as its side's fault, so only those failures of the new
+    /// side count after which the old side answered, and times count only in pairs.
     ByKey,
 }
 

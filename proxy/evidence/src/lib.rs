@@ -1,7 +1,8 @@
-//! What the counts of two sides say about the new one. Pure: no I/O, no clock.
+//! Judges the new side by the counts of both sides. Pure: no I/O, no clock.
 //!
-//! [`gates`] reads what a step must pass. [`bets`] has the statistics; [`interval`] is what was counted, [`trial`] keeps what a run has seen and gives
-//! a [`Reading`] for each test; [`plan`] plays the steps to come. `examples/simulate` plays ramps, request by request.
+//! [`gates`] reads the gates and tests that a step must pass. [`bets`] has the statistics and [`interval`] the counts.
+//! [`trial`] keeps the evidence of a run and gives a [`Reading`] for each test. [`plan`] estimates the length of steps.
+//! `examples/simulate` simulates ramps, request by request.
 
 mod answers;
 pub mod bets;

@@ -1,4 +1,4 @@
-//! How long the steps of a ramp take: they are played with as many requests as there were, and sides that are equal.
+//! Estimates how long the steps of a ramp take, by simulating them with past traffic and equal sides.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use crate::gates::{Gate, Gates, Limit, Otherwise, Window};
 use crate::interval::{Arm, Assigned, Interval};
 use crate::trial::Trial;
 
-/// A step that takes longer never ends.
+/// A step that takes longer counts as one that never ends.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// What there was, per second.
+/// The past traffic, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Clients' requests of the route.
     pub requests: f64,
-    /// Those of the old side that failed, as a ratio.
+    /// The ratio of failures among the requests assigned to the old side.
     pub failures: f64,
     /// Requests that the shadow sent to both sides.
     pub pairs: f64,
-    /// Pairs that it judged.
+    /// Pairs that the shadow judged.
     pub compared: f64,
     /// How the split assigns requests.
     pub assigned: Assigned,
 }
 
-/// How long each step takes, up to the first that never ends.
+/// How long each step takes. Ends after the first step that never ends, which is `None`.
 pub fn lengths(
     gates: &Gates,
     pace: &Pace,
@@ -37,7 +37,7 @@ pub fn lengths(
     played(gates, pace, steps, hold, LONGEST.max(2 * hold))
 }
 
-/// The same, up to the first that takes longer than `at_most`.
+/// As [`lengths`], but a step that takes longer than `at_most` counts as one that never ends.
 fn played(
     gates: &Gates,
     pace: &Pace,
@@ -88,7 +88,7 @@ fn interval(pace: &Pace, new: f64, end: f64, seconds: f64) -> Interval {
     Interval { end, seconds, new, old, pairs, compared, ..Interval::default() }
 }
 
-/// How many a standard gate waits for.
+/// The number that a standard gate waits for; 0 if it does not wait for one.
 fn least(gates: &Gates, name: &str) -> f64 {
     let counts = |gate: &&Gate| {
         gate.name == name && gate.otherwise == Otherwise::Wait && gate.window == Window::Step
@@ -99,8 +99,8 @@ fn least(gates: &Gates, name: &str) -> f64 {
     }
 }
 
-/// The most careful steps that end within a time, and how long to hold each: those with the lowest share need the most
-/// time, and are left out first. `None` if not even the last one does.
+/// The most careful steps that end within `time`, and how long to hold each. Steps with the lowest shares need the most
+/// time, so they are left out first. `None` if not even the last step alone ends in time.
 pub fn within<'a>(
     gates: &Gates,
     pace: &Pace,
@@ -115,7 +115,7 @@ pub fn within<'a>(
     let steps =
         (0..steps.len()).map(|left_out| &steps[left_out..]).find(|some| fits(some, hold))?;
     let count = u32::try_from(steps.len()).unwrap_or(u32::MAX);
-    // What fits is between these two. Ten halves are enough for a time that people type.
+    // Bisects between these two. Ten halvings are precise enough for a time that people type.
     let (mut low, mut high) = (hold, (time / count).max(hold));
     let mut tried = high;
     for _ in 0..10 {

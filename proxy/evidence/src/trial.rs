@@ -1,9 +1,9 @@
-//! What a run has seen of both sides, and what its tests make of that.
+//! The evidence of a run, and the readings of its tests.
 //!
 //! Intervals, one for each scrape, are joined into blocks of time, which the tests bet on (see [`crate::bets`]). Each
-//! test bets on the whole run and anew on each step: a fault that comes with more load shows at its step, however
-//! well the steps before it went. Half of alpha is for the whole run and half is divided among the steps, and all of
-//! it among the tests, so a run of equal sides is rolled back with a probability of at most alpha.
+//! test bets on the whole run, and anew on each step: a fault that appears only with more load shows in its step,
+//! however well the earlier steps went. Half of alpha is for the whole run, and half is divided among the steps. Both
+//! halves are divided among the tests. So a run of equal sides is rolled back with a probability of at most alpha.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::gates::{Counted, Gates, Test};
 use crate::interval::{Assigned, CLASSES, Interval, SLOWER};
 use crate::{Difference, Reading, Verdict};
 
-/// The probability with which a proof may err.
+/// The probability with which a proof may be wrong.
 const PROOF_ALPHA: f64 = 0.05;
-/// How far apart the sides may be by chance in what depends on the key, where the split goes by it: the most popular
+/// How much the sides may differ by chance in counts that depend on the key, if the split is by key: the most popular
 /// of 10,000 keys has a tenth of the requests (Zipf).
 const EXCESS_OF_KEYS: f64 = 0.25;
 
-/// The bets on one question, on the whole run and on the step, and what was counted.
+/// The bets on one question, for the whole run and for the step, and the counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Part {
     whole: Wealth,
@@ -41,7 +41,7 @@ impl Part {
             block.least =
                 (2.0 * (self.new.events + self.old.events) / self.blocks.max(1.0)).max(1.0);
         }
-        // A block without clients' requests, which only the shadow has counted, says nothing of how often they fail.
+        // A block with only the shadow's counts shows nothing about how often clients' requests fail.
         if block.new.requests + block.old.requests > 0.0 {
             self.blocks += 1.0;
         }
@@ -87,7 +87,7 @@ impl Evidence {
         Evidence { parts: vec![part; parts], absolute, ..Evidence::default() }
     }
 
-    /// The logarithms of the bets on the whole run and on the step.
+    /// The logarithms of the wealth for the whole run and for the step.
     fn logs(&self) -> (f64, f64) {
         let of = |wealth: fn(&Part) -> Wealth| {
             log_mean(&self.parts.iter().map(|part| wealth(part).log()).collect::<Vec<_>>())
@@ -95,7 +95,7 @@ impl Evidence {
         (of(|part| part.whole), of(|part| part.step))
     }
 
-    /// The question with the strongest evidence.
+    /// The index of the question with the strongest evidence.
     fn strongest(&self) -> usize {
         let log = |index: &usize| self.parts[*index].whole.log().max(self.parts[*index].step.log());
         let all = 0..self.parts.len();
@@ -107,12 +107,12 @@ impl Evidence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     evidence: BTreeMap<String, Evidence>,
-    /// The block that is not full yet, and when its first interval ended.
+    /// The open block, and when its first interval ended.
     open: Option<(f64, Interval)>,
     moved: Option<f64>,
     asked: f64,
     answers: Answers,
-    /// How long it has been collecting, in seconds, and until when.
+    /// For how many seconds counts were collected, and until when.
     seconds: f64,
     until: f64,
     steps: usize,
@@ -120,28 +120,28 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Nothing seen yet. `steps` is how many steps the run has.
+    /// A trial without evidence. `steps` is the number of the run's steps.
     pub fn new(gates: &Gates, steps: usize) -> Self {
         let of = |test: &Test| (test.name.clone(), Evidence::new(test));
         let bets = gates.tests.iter().filter(|test| test.counts != Counted::ShadowAnswers);
         Trial { evidence: bets.map(of).collect(), steps, ..Trial::default() }
     }
 
-    /// Without the bands, which only people need.
+    /// The trial without bands, which only people need.
     pub fn without_bands(mut self) -> Self {
         let parts = self.evidence.values_mut().flat_map(|evidence| &mut evidence.parts);
         parts.for_each(|part| part.band = None);
         self
     }
 
-    /// The share moved at this time, or something else that ends one comparison and begins another: a reload,
-    /// a restart of a counter.
+    /// Records that the share changed at this time. Drops the open block.
     pub fn moved(&mut self, at: f64) {
         self.moved = Some(at);
         self.open = None;
     }
 
-    /// Adds an interval. Those of several proxies may come a little out of order. One that spans a move is left out.
+    /// Adds an interval. Intervals of several proxies may come slightly out of order. Leaves out an interval that began
+    /// before a move, or less than a block after it.
     pub fn add(&mut self, interval: &Interval, gates: &Gates, assigned: Assigned) {
         let began = interval.end - interval.seconds;
         let settled = self.moved.map_or(f64::INFINITY, |moved| began - moved);
@@ -149,7 +149,8 @@ impl Trial {
             return;
         }
         let mut interval = *interval;
-        // Sessions that break end sooner: while others that began with them go on, the ended ones say nothing.
+        // Broken sessions end sooner. While whole sessions that began with them may still go on, the ended ones are not
+        // representative.
         if gates
             .tests
             .iter()
@@ -167,8 +168,8 @@ impl Trial {
         self.open.get_or_insert((interval.end, Interval::default())).1.add(&interval);
     }
 
-    /// Bets on the open block if it is over at this time. What several proxies and the shadow count at the same time is
-    /// one block. Scrapes are not apart to the millisecond.
+    /// Bets on the open block if it is over at this time. The counts of several proxies and the shadow at the same time
+    /// are one block. A block may be a tenth shorter, since scrapes are not exactly periodic.
     pub fn reach(&mut self, now: f64, gates: &Gates) {
         let length = 0.9 * gates.block.as_secs_f64();
         if let Some((_, block)) = self.open.take_if(|(first, _)| now - *first >= length) {
@@ -202,7 +203,7 @@ impl Trial {
         }
     }
 
-    /// The next step begins.
+    /// Begins the next step: resets the bets on the step.
     pub fn next_step(&mut self) {
         for evidence in self.evidence.values_mut() {
             let parts = evidence.parts.iter_mut().chain(&mut evidence.absolute);
@@ -210,17 +211,17 @@ impl Trial {
         }
     }
 
-    /// Requests of clients and of the shadow that the new side was asked so far.
+    /// The number of requests to the new side so far, from clients and from the shadow.
     pub fn asked(&self) -> f64 {
         self.asked
     }
 
-    /// What each test says now.
+    /// The current reading of each test.
     pub fn readings(&self, gates: &Gates) -> Vec<Reading> {
         gates.tests.iter().map(|test| self.reading(test, gates)).collect()
     }
 
-    /// The first test that says that the new side is worse.
+    /// The first test by which the new side is worse; `None` if there is none.
     pub fn worse<'a>(&self, gates: &'a Gates) -> Option<&'a Test> {
         gates.tests.iter().find(|test| {
             let evidence = self.evidence.get(&test.name);
@@ -228,18 +229,18 @@ impl Trial {
         })
     }
 
-    /// Whether every test has the proof that it asks for.
+    /// Whether every test has the proof that it needs.
     pub fn is_proven(&self, gates: &Gates) -> bool {
         gates.tests.iter().all(|test| self.missing(test).is_none())
     }
 
-    /// What one bet may spend on the whole run: the steps share as much.
+    /// The alpha of one bet on the whole run. The steps together share the same amount.
     fn alpha(&self, gates: &Gates) -> f64 {
         let bets = self.evidence.values().map(|one| 1 + usize::from(one.absolute.is_some()));
         0.5 * gates.alpha / bets.sum::<usize>().max(1) as f64
     }
 
-    /// How a test fails, in words.
+    /// How a test fails, in words; `None` if it does not fail.
     fn fails(&self, evidence: &Evidence, alpha: f64) -> Option<&'static str> {
         let (whole, step) = (-alpha.ln(), (self.steps.max(1) as f64 / alpha).ln());
         let mut parts = evidence.parts.iter().chain(&evidence.absolute);
@@ -262,7 +263,7 @@ impl Trial {
             return self.answers.reading(test);
         }
         let Some(evidence) = self.evidence.get(&test.name) else {
-            return Reading::without(&test.name, "a test that is new since the run began");
+            return Reading::without(&test.name, "this test was added after the run began");
         };
         let alpha = self.alpha(gates);
         let (fails, missing) = (self.fails(evidence, alpha), self.missing(test));
@@ -296,7 +297,7 @@ impl Trial {
         let (new, old) = (of(part.new), of(part.old));
         match test.counts {
             Counted::Slow if self.assigned == Assigned::ByKey => {
-                "the split is by key, so pairs compare".to_owned()
+                "the split is by key, so only pairs are compared".to_owned()
             }
             Counted::Statuses => format!("{}: new {new}, old {old}", CLASSES[index]),
             Counted::PairLatency => format!("{}: new alone {new}, old alone {old}", SLOWER[index]),
@@ -313,7 +314,7 @@ impl Trial {
         }
     }
 
-    /// What a test still needs to pass, in words.
+    /// What a test still needs to pass, in words; `None` if nothing is missing.
     fn missing(&self, test: &Test) -> Option<String> {
         let (proof, evidence) = (test.proof?, self.evidence.get(&test.name)?);
         let (log, needed) = (evidence.proof.log(), -PROOF_ALPHA.ln());
@@ -321,13 +322,13 @@ impl Trial {
             return None;
         }
         let so_far = evidence.proof_counts.requests;
-        // At the pace so far; before that shows anything, as if nothing happened to either side.
+        // Uses the pace so far or, before there is one, the pace of two sides without any events.
         let pace = if log > needed / 10.0 { log / so_far } else { 0.4 * proof };
         let more = (needed - log) / pace;
         Some(format!("needs about {more:.0} more{}", self.wait(more, so_far)))
     }
 
-    /// How long so many more take, at the pace so far.
+    /// How long `more` further requests take at the pace so far; empty if there is no pace yet.
     fn wait(&self, more: f64, so_far: f64) -> String {
         if so_far < 1.0 || self.seconds < 1.0 {
             return String::new();

@@ -1,4 +1,4 @@
-//! What gates and tests say.
+//! The results of gates and tests.
 
 use std::fmt;
 
@@ -46,23 +46,23 @@ pub struct Reading {
     /// The reason if there is no value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub problem: String,
-    /// For a test: the difference of the sides.
+    /// For a test: the difference between the sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
-    /// What was counted, and what is missing.
+    /// The counts, and what is missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
-/// How much higher the new side's rate of something bad is, and between what bounds, whenever one looks. The run goes
-/// back once `lower` is above `limit`.
+/// How much higher the new side's rate of bad events is, with bounds that hold at every time. The run rolls back once
+/// `lower` is above `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The lower end; `None` as long as the counts exclude nothing there.
+    /// The lower end; `None` while the counts give no lower bound.
     pub lower: Option<f64>,
-    /// What was counted.
+    /// The counted difference.
     pub estimate: f64,
-    /// The upper end, likewise.
+    /// The upper end; `None` while the counts give no upper bound.
     pub upper: Option<f64>,
     /// The difference that matters.
     pub limit: f64,
@@ -115,7 +115,8 @@ impl fmt::Display for Reading {
     }
 }
 
-/// Formats four significant digits. Prometheus extrapolates, so more would suggest precision.
+/// Formats a number with four significant digits. Prometheus extrapolates, so more digits would suggest false
+/// precision.
 fn short(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return number.to_string();
@@ -146,7 +147,7 @@ impl Judgement {
         Judgement { verdict: verdict.unwrap_or(Verdict::Pass), readings }
     }
 
-    /// With the readings of tests before those of gates.
+    /// Adds the readings of tests before those of gates.
     pub fn with(self, mut tests: Vec<Reading>) -> Self {
         tests.extend(self.readings);
         Judgement::of(tests)

@@ -8,14 +8,14 @@
 //!    connections.
 //! 4. `split.conf.before` is removed: the change is done.
 //!
-//! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, it
-//! reloads once more.
+//! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, ramp reloads nginx
+//! once more.
 //!
-//! A route of sessions has a share file instead of split.conf. Its homes read it, so steps 2 and 3 need no
-//! nginx: ramp polls the homes' `/share`.
+//! A route of sessions has a share file instead of split.conf. Its homes read that file, so nginx is not reloaded:
+//! ramp polls the homes' `/share` instead.
 //!
-//! Each route has its own files and its own lock. A second lock, of nginx, lets one change at a time
-//! reload it, so a file that nginx has not checked yet is never taken over by another route's reload.
+//! Each route has its own files and its own lock. A second lock, on nginx, lets one change at a time reload it, so
+//! that one route's reload never loads another route's unchecked file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ use crate::split::{self, Split, Wanted, current};
 use crate::traffic::Reloading;
 use crate::{files, metrics};
 
-/// If nginx still serves the old split after this time, it has read the old file again or cannot
-/// reload at all.
+/// If nginx serves the old split this long after the old file was put back, it has read that file or cannot reload at
+/// all.
 const STILL_SERVES: Duration = Duration::from_secs(2);
 
 fn before_file(route_dir: &Path) -> PathBuf {
@@ -50,8 +50,8 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
     split::read(&before_file(route_dir)).ok()
 }
 
-/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left. If
-/// somebody else holds the lock, the error names them.
+/// Takes the route's lock and undoes an interrupted change. On a cluster, it first copies the route's state and makes
+/// sure that no other process holds its run. If another process holds the lock, the error names it.
 pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
     nginx.store.take()?;
     take_folder(&nginx.route_dir())
@@ -70,16 +70,16 @@ pub(crate) fn take_folder(route_dir: &Path) -> anyhow::Result<Lock> {
     Ok(lock)
 }
 
-/// Whether the new side has this share, by the route's file and by what nginx serves. They differ if a change was
-/// killed once nginx had read its file: [`take`] puts the old file back, which nginx has not read. Fails if `ramp`
-/// did not write the file.
+/// Whether the new side has this share both in the route's file and in the split that nginx serves. The two differ if a
+/// change was killed after nginx had read the new file: [`take`] puts the old file back, but nginx has not read it
+/// since. Fails if `ramp` did not write the file.
 fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
     Ok(current(&nginx.route_dir())?.share_percent == share
         && nginx.served().is_ok_and(|served| served.share_percent == share))
 }
 
-/// Puts the old file back if a change was killed, and returns its split. nginx reads the file at the
-/// next change.
+/// Puts the old file back if a change was killed, and returns its split; `None` if none was. nginx reads the file at
+/// the next change.
 fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
     let before = before_file(route_dir);
     if !before.exists() {
@@ -90,8 +90,8 @@ fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
 }
 
 /// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the existing file,
-/// else from the route file. An unchanged split is not written again, since a running nginx may serve it. The folders
-/// of routes that are no more are removed. Fails if somebody else holds a route's lock, or a file cannot be written.
+/// else from the route file. An unchanged split keeps its generation, since a running nginx may serve it. Removes the
+/// folders of routes that no longer exist. Fails if another process holds a route's lock, or a file cannot be written.
 pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
     for name in prepared(nginx_dir) {
         if !routes.iter().any(|route| route.name == name) {
@@ -108,8 +108,8 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         let wanted = &become_kind(&dir, route, wanted)?;
         repair(&dir, &lock)?;
         let before = current(&dir).unwrap_or_else(|_| Split::first(route));
-        // A new generation alone is no change. Each proxy of a cluster prepares its own files, and all
-        // must agree as long as nobody has set a split.
+        // Each proxy of a cluster prepares its own files. All must have the same generation until somebody sets a
+        // split, so a new generation alone does not count as a change.
         let mut split = before.with(wanted);
         if (Split { generation: before.generation.clone(), ..split.clone() }) == before {
             split = before;
@@ -123,7 +123,7 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
 }
 
 /// Changes the split of the running nginx and returns once nginx serves it. Fails if nginx rejects the split, does
-/// not serve it in time, or `interrupted` is set. The old split is in force again then.
+/// not serve it in time, or `interrupted` is set; the old split is then in force again.
 pub(crate) fn change(
     nginx: &Nginx,
     lock: &Lock,
@@ -135,7 +135,7 @@ pub(crate) fn change(
     Ok(new)
 }
 
-/// Makes sure that the new side has this share, whatever signal comes.
+/// Makes sure that the new side has this share. A signal does not interrupt it.
 pub(crate) fn bring_to(nginx: &Nginx, lock: &Lock, share: Share) -> anyhow::Result<()> {
     if is_at(nginx, share)? {
         return Ok(());
@@ -143,7 +143,7 @@ pub(crate) fn bring_to(nginx: &Nginx, lock: &Lock, share: Share) -> anyhow::Resu
     change(nginx, lock, &Wanted::share(share), &AtomicBool::new(false)).map(drop)
 }
 
-/// Does what [`change`] does, with a complete split that keeps its generation.
+/// As [`change`], but takes a complete split and keeps its generation.
 pub(crate) fn adopt(
     nginx: &Nginx,
     _lock: &Lock,
@@ -164,14 +164,14 @@ pub(crate) fn adopt(
         return Err(error.context(format!("the split stays at {}%", old.share_percent)));
     }
     fs::remove_file(&before).with_context(|| before.display().to_string())?;
-    // A disk that takes no metrics undoes no change, and ends no run.
+    // A full disk must neither undo the change nor end the run.
     if let Err(problem) = metrics::write(&nginx.dir) {
         eprintln!("carve: {problem:#}");
     }
     Ok(())
 }
 
-/// Sets `reloaded` once nginx may have read the new file.
+/// Checks and loads the new file, and waits until nginx serves it. Sets `reloaded` once nginx may have read the file.
 fn take_over(
     nginx: &Nginx,
     new: &Split,
@@ -196,7 +196,7 @@ fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
     let since = Instant::now();
     loop {
         let serves = nginx.served().is_ok_and(|served| served == *old);
-        // If nginx could not take the new file over, it may be unable to reload the old one too.
+        // If nginx could not load the new file, it may be unable to reload at all.
         if serves && (reloading.is_over() || since.elapsed() > STILL_SERVES) {
             return Ok(());
         }

@@ -14,7 +14,7 @@ pub(crate) struct Display {
     terminal: bool,
     /// The height of the block at the end of the terminal, in lines.
     drawn: usize,
-    /// The step, whether its time is over, and the verdicts, as last shown.
+    /// What was last shown: the step, whether its time is over, and the verdicts.
     shown: Option<(usize, bool, Vec<Verdict>)>,
 }
 
@@ -70,7 +70,7 @@ fn block(state: &State, left: Duration, judgement: &Judgement) -> String {
     )
 }
 
-/// One line per gate; of a test on a terminal, with its band.
+/// One line per gate. On a terminal, the line of a test also draws its difference.
 pub fn lines(judgement: &Judgement) -> String {
     drawn(judgement, stdout().is_terminal())
 }
@@ -91,7 +91,8 @@ fn drawn(judgement: &Judgement, has_strips: bool) -> String {
 /// The characters of a strip.
 const STRIP: usize = 21;
 
-/// Draws a difference from -2 to +2 limits: `=` what is possible, `o` what was counted, `:` no difference, `|` the limit.
+/// Draws a difference on a scale from -2 to +2 limits: `=` the confidence interval, `o` the estimate, `:` zero, `|` the
+/// limit.
 fn strip(difference: &Difference) -> String {
     let Difference { lower, estimate, upper, limit } = *difference;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 20")]

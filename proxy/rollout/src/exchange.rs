@@ -1,7 +1,7 @@
-//! Replaces what a running nginx includes, and its routes: all of it, or nothing.
+//! Replaces the routes of a running nginx and the files that it includes, completely or not at all.
 //!
-//! The new files are written in place of the old ones, `nginx -t` checks them, and nginx reloads. If it does not take
-//! them over, the old files are back, and it serves what it served. No other change reloads it meanwhile.
+//! The new files replace the old ones, `nginx -t` checks them, and nginx reloads. If any of this fails, the old files
+//! are put back, and nginx still serves them. No other change reloads nginx meanwhile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,30 @@ use crate::nginx::Nginx;
 use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
-/// What has changed.
+/// The routes that [`exchange`] added, changed and removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Exchanged {
     /// Routes that are new.
     pub added: Vec<String>,
-    /// Routes whose files say something else.
+    /// Routes whose files have changed.
     pub changed: Vec<String>,
-    /// Routes that are no more.
+    /// Routes that no longer exist.
     pub removed: Vec<String>,
-    /// Whether anything else has.
+    /// Whether only other files have changed, such as those made from `carve.toml`.
     pub others: bool,
 }
 
 impl Exchanged {
-    /// Whether the routes are what they were.
+    /// Whether no route has changed.
     fn keeps_routes(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Makes `nginx` serve these routes by these files, which are named below its folder. A route that was there keeps
-/// its share. Reloads even if no file changes: what nginx reads besides may have. Fails if somebody holds the lock of
-/// a route that changes, nginx refuses the files, or does not take them over in time. All is as it was then.
+/// Makes `nginx` serve these routes. `rendered` has the names, below nginx' folder, and the texts of the files that it
+/// includes. Existing routes keep their share. Reloads even if no file changes, since a certificate or an address may
+/// have. Fails, and changes nothing, if another process holds the lock of a changed route, nginx refuses the files, or
+/// it does not load them in time.
 pub fn exchange(
     nginx: &Nginx,
     routes: &[Route],
@@ -122,22 +123,22 @@ fn take_over(nginx: &Nginx) -> anyhow::Result<()> {
     while !reloading.is_over() {
         ensure!(
             since.elapsed() < patience,
-            "nginx has not taken the files over after {patience:?}; its log shows the reason"
+            "nginx has not loaded the files after {patience:?}; its log shows the reason"
         );
         thread::sleep(poll);
     }
     Ok(())
 }
 
-/// What was there before, to put it back.
+/// The old files and folders, to put them back.
 #[derive(Default)]
 struct Kept {
     dir: PathBuf,
-    /// Texts of files; `None` for those that were not there.
+    /// The old texts of files; `None` for a file that did not exist.
     files: Vec<(PathBuf, Option<String>)>,
     /// Folders of routes that are new.
     added: Vec<PathBuf>,
-    /// Folders of routes that are no more, and where they were.
+    /// The folders of removed routes: where they were moved to, and where they were.
     removed: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -152,7 +153,7 @@ impl Kept {
         files::replace(file, text)
     }
 
-    /// nginx includes the splits of all folders in `routes/`.
+    /// Moves the route's folder out of `routes/`, since nginx includes the splits of all folders there.
     fn remove(&mut self, route: &str) -> anyhow::Result<()> {
         let (from, to) = (route_dir(&self.dir, route), self.dir.join(format!("removed-{route}")));
         files::gone(&to, fs::remove_dir_all(&to))?;

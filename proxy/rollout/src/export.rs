@@ -1,5 +1,5 @@
-//! What the proxies of other machines follow: `state.json`, which the admin listener serves at `/state`. It has the
-//! splits, stops and runs of this machine under the keys that a cluster's ConfigMap has.
+//! Writes `state.json`, which the admin listener serves at `/state` and the proxies of other machines follow. It has
+//! the splits, stops and runs of this machine under the keys of a cluster's ConfigMap.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::state::{State, Told};
 use crate::store::{Files, Store};
 use crate::{files, pulse};
 
-/// Writes the file, if anything has changed.
+/// Writes `state.json` if its content has changed.
 pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     let mut data = Map::new();
     for route in prepared(nginx_dir) {
@@ -29,7 +29,7 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
             let beat = pulse::last(&dir).unwrap_or(SystemTime::UNIX_EPOCH);
             let beat = beat.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let beat = u64::try_from(beat.as_millis()).unwrap_or_default();
-            // What it has counted so far is for itself alone.
+            // Others do not need the run's counts.
             let told = Told { beat, holder: None, state: State { trial: None, ..state } };
             data.insert(key(&route, "run"), serde_json::to_string(&told)?.into());
         }

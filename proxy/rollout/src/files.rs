@@ -1,4 +1,4 @@
-//! Files that other processes read while they change.
+//! Reads and writes files that other processes read at the same time.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +13,7 @@ use tempfile::Builder;
 pub(crate) fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
     let name = || file.display().to_string();
     let folder = file.parent().unwrap_or(Path::new("."));
-    // The workers of nginx read files that root wrote.
+    // nginx' workers must read files that root wrote.
     let permissions = Permissions::from_mode(0o644);
     let mut beside =
         Builder::new().permissions(permissions).tempfile_in(folder).with_context(name)?;
@@ -35,14 +35,14 @@ fn sync_folder(folder: &Path) -> anyhow::Result<()> {
         .with_context(|| folder.display().to_string())
 }
 
-/// Appends to a file, which may be new.
+/// Appends to a file, and creates it if it does not exist.
 pub(crate) fn append(file: &Path, text: &str) -> anyhow::Result<()> {
     let opened = OpenOptions::new().append(true).create(true).open(file);
     let written = opened.and_then(|mut opened| opened.write_all(text.as_bytes()));
     written.with_context(|| file.display().to_string())
 }
 
-/// The outcome of removing what may not have been there.
+/// Turns the outcome of a removal into success if `path` did not exist. An error names the path.
 pub(crate) fn gone(path: &Path, removed: io::Result<()>) -> anyhow::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

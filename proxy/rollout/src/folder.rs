@@ -1,4 +1,4 @@
-//! The folder of a route below nginx' prefix, and the files that stand in it before nginx starts.
+//! The folder of a route below nginx' prefix, and the files that it needs before nginx starts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub fn prepared(nginx_dir: &Path) -> Vec<String> {
     names
 }
 
-/// Makes a route's folder one of a route of sessions, or not, as its file says. Returns what of `wanted` such a
-/// route has: sessions have neither key nor mirror.
+/// Gives a route's folder a share file or a split.conf, depending on whether it is a route of sessions. Returns
+/// `wanted` without the values that such a route cannot have: routes of sessions have neither key nor mirror.
 pub(crate) fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow::Result<Wanted> {
     if route.is_session() == split::is_of_sessions(dir) {
     } else if route.is_session() {
@@ -55,7 +55,7 @@ pub(crate) fn keep_route(route_dir: &Path, route: &Route) -> anyhow::Result<()> 
     files::replace(&route_dir.join(ROUTE_FILE), &route.text)
 }
 
-/// Writes a route's file and split below a folder that may be new.
+/// Writes a route's file and split below `nginx_dir`, and creates the folders if needed.
 pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow::Result<()> {
     let dir = route_dir(nginx_dir, &route.name);
     fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
@@ -64,8 +64,8 @@ pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow:
     write(nginx_dir, &route.name, split)
 }
 
-/// Writes a prepared route's split before nginx starts, or for homes, which read it by themselves. It is rendered
-/// from its values, so nothing but a split enters nginx' configuration.
+/// Writes a prepared route's split: before nginx starts, or for homes, which reread the file by themselves. The text is
+/// rendered from the values, so nothing but a split enters nginx' configuration.
 pub fn write(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<()> {
     let dir = route_dir(nginx_dir, route);
     files::replace(&split::path(&dir), &split::text(split, route, &dir))

@@ -1,5 +1,6 @@
-//! Keeps one nginx, or the homes of sessions, at the cluster's split, or at another machine's: `carve follow`. nginx' container has no token, so
-//! there it reads a copy of the ConfigMap that another container keeps: `carve copy`.
+//! `carve follow` applies the splits of a cluster, or of another machine, to one nginx or to the homes of sessions.
+//! nginx' container has no token, so there it reads a copy of the ConfigMap that `carve copy` keeps in another
+//! container.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -25,15 +26,15 @@ use crate::store::Store;
 use crate::watch::{WATCH, Watcher};
 use crate::{change, files, pulse, traffic};
 
-/// How often a signal is looked for.
+/// How often to check for a signal.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long to wait before a refused split is tried again: nginx may have been without DNS for a moment. Each time
-/// twice as long, up to half a minute.
+/// How long to wait before a refused split is tried again, since nginx may have been without DNS for a moment. The wait
+/// doubles each time, up to half a minute.
 const RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
-/// Applies the cluster's splits to the nginx whose prefix is `dir` whenever they change, until
-/// `interrupted`. It reports each problem on stderr once and tries again.
+/// Applies the cluster's splits to the nginx whose prefix is `dir` whenever they change, until `interrupted` is set.
+/// Reports each problem on stderr once, and tries again.
 pub fn follow(
     dir: &Path,
     admin: SocketAddr,
@@ -42,8 +43,8 @@ pub fn follow(
 ) -> anyhow::Result<()> {
     let of_sessions = |route: &String| split::is_of_sessions(&route_dir(dir, route));
     let beside_homes = !prepared(dir).is_empty() && prepared(dir).iter().all(of_sessions);
-    // The pod starts nginx and this process at the same time, and nginx' container prepares the routes. Homes'
-    // routes are prepared before this process starts.
+    // The pod starts nginx and this process at the same time, and nginx' container prepares the routes, so wait for
+    // nginx. The routes of homes are prepared before this process starts.
     while !beside_homes && traffic::routes(admin).is_err() && !interrupted.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
     }
@@ -60,7 +61,7 @@ pub fn follow(
     }
     metrics::write(dir)?;
     thread::scope(|scope| {
-        // Apart from the splits, whose reloads take seconds.
+        // On a thread of its own: stops must not wait for reloads, which take seconds.
         scope.spawn(|| hear(dir, cluster, None, interrupted));
         cluster.watch(interrupted, |object| {
             if let Some(object) = object {
@@ -72,8 +73,8 @@ pub fn follow(
     Ok(())
 }
 
-/// Keeps a copy of the cluster's ConfigMap in a file, for a [`follow`] beside it that has no token, and watches the
-/// runs, until `interrupted`. The routes are prepared in `dir`, a folder of its own.
+/// Keeps a copy of the cluster's ConfigMap in a file, for a [`follow`] without a token, and watches the runs, until
+/// `interrupted` is set. `dir` is a folder of its own with the prepared routes.
 pub fn copy(
     dir: &Path,
     file: &Path,
@@ -85,11 +86,12 @@ pub fn copy(
     Ok(())
 }
 
-/// Follows the stops and hears the runs. While the cluster does not answer, the stops stay.
+/// Applies the cluster's stops here, and records the heartbeats of its runs. While the cluster does not answer, the
+/// stops stay as they are.
 fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &AtomicBool) {
     let routes = prepared(dir);
     let mut heard: BTreeMap<&str, String> = BTreeMap::new();
-    // The routes that this machine has stopped by itself, until their runs are heard again.
+    // The routes that this machine has stopped by itself, until a heartbeat of their runs arrives.
     let mut lost: BTreeSet<String> = BTreeSet::new();
     let (mut watcher, mut written) = (Watcher::default(), Written::default());
     cluster.watch(interrupted, |object| {
@@ -98,7 +100,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
             if let Some(file) = copy {
                 files::replace(file, &object.to_string())?;
             }
-            // Every stop comes before any run, whose text may be no run.
+            // All stops are applied before any run is parsed, since parsing may fail.
             for route in &routes {
                 let said = Said::of(route, object);
                 let is_heard = said.run != heard.get(&**route).map(String::as_str);
@@ -117,7 +119,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
                 }
             }
         }
-        // Whoever keeps the copy watches the runs too.
+        // If this process reads a copy, the process that keeps the copy watches the runs.
         if !cluster.is_copy() {
             watcher.look(dir, |route, why| {
                 if cluster.is_of_a_machine() {
@@ -127,7 +129,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
                     return Ok(());
                 }
                 let (store, why) = (cluster.store(dir, route), why.to_owned());
-                // It may wait for the API, which stops must not.
+                // On a thread of its own: it may wait for the API, and stops must not.
                 thread::spawn(move || stop_lost(&store, &why));
                 Ok(())
             });
@@ -137,7 +139,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
     });
 }
 
-/// Makes or removes the file that stops a route, as the cluster says. Returns whether that has changed.
+/// Creates or removes a route's stop file, as the cluster's object says. Returns whether that changed anything.
 pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Result<bool> {
     let stop = Said::of(route, object).stop;
     if !stop_file::follow(dir, route, stop.as_ref())? {
@@ -151,8 +153,8 @@ pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Re
     Ok(true)
 }
 
-/// Stops a route whose run is silent, if no process holds it: who watches may have missed its heartbeats. Each proxy
-/// has a watcher, and a stop is the same whoever says it.
+/// Stops a route whose run is silent. Asks the cluster first whether a process holds the run, since this watcher may
+/// have missed heartbeats. The watchers of several proxies may do this at once; the result is the same.
 fn stop_lost(store: &OnCluster, why: &str) {
     let mut problem = Problem::default();
     let stop = || {
@@ -198,7 +200,7 @@ impl Follower {
 
     fn apply(&mut self, wanted: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
         if self.nginx.is_of_sessions() {
-            // Homes in this pod read the file; beside nginx it is there for the metrics.
+            // In a pod of homes, the homes read this file. Beside nginx, only the metrics need it.
             return self.write_share(wanted);
         }
         if self.nginx.served()? == *wanted {

@@ -1,7 +1,7 @@
-//! The report of a run that has ended: what happened, each test over time, what was compared.
+//! The report of a run that has ended: its events, each test over time, and the comparisons.
 //!
-//! While it goes on, `ramp.history` collects the tests' differences, one line a judgement, and ever fewer: the lines are
-//! as far apart as a share of the time since the run began. So those of a month are few hundreds too.
+//! During the run, `ramp.history` collects the tests' differences, one line per judgement. The time between two lines
+//! grows in proportion to the time since the run began, so a run of a month also has only a few hundred lines.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,10 +25,10 @@ const PLACE: &str = "{}</script>";
 /// How many reports of a route stay in its own folder.
 const KEPT: usize = 10;
 const CLOSEST: Duration = Duration::from_secs(5);
-/// The part of the run's time so far by which two lines are apart.
+/// The time between two lines, as a part of the run's time so far.
 const APART: f64 = 0.03;
 
-/// What the tests said at a time, in seconds since 1970.
+/// The results of the tests at a time, in seconds since 1970.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     time: f64,
@@ -44,7 +44,7 @@ struct Said {
     difference: Difference,
 }
 
-/// Collects what the tests of a run say.
+/// Collects the results of a run's tests.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     last: Option<SystemTime>,
@@ -55,14 +55,15 @@ fn path(route_dir: &Path) -> PathBuf {
 }
 
 impl History {
-    /// Forgets an earlier run.
+    /// Removes the lines of an earlier run.
     pub(crate) fn begin(&mut self, route_dir: &Path) {
-        // What cannot be removed is there in the report too, with its times.
+        // If the file cannot be removed, the report shows the earlier lines too, with their times.
         let _ = fs::remove_file(path(route_dir));
         self.last = None;
     }
 
-    /// Adds what the tests say now, if it is time to.
+    /// Appends the results of the last judgement if enough time has passed since the last line. Fails if the file
+    /// cannot be written.
     pub(crate) fn add(&mut self, route_dir: &Path, state: &State) -> anyhow::Result<()> {
         let now = SystemTime::now();
         let since = |when: SystemTime| now.duration_since(when).unwrap_or_default();
@@ -84,13 +85,13 @@ impl History {
     }
 }
 
-/// When a run began, which is its name.
+/// When a run began. Its name is that time.
 fn began(state: &State) -> SystemTime {
     humantime::parse_rfc3339(&state.run).unwrap_or_else(|_| SystemTime::now())
 }
 
-/// Leaves the report of a run that has ended, as JSON and as HTML. Returns the HTML's path. Without one, the run has
-/// ended all the same: the reason goes to stderr.
+/// Writes the report of a run that has ended, as JSON and as HTML, and returns the path of the HTML. If that fails,
+/// prints the reason on stderr and returns `None`, since the run has ended anyway.
 pub(crate) fn leave(
     nginx: &Nginx,
     state: &State,
@@ -113,7 +114,7 @@ fn write(
     let report = content(nginx, state, share, prometheus)?;
     let file = |kind: &str| folder.join(format!("{}-{}.{kind}", nginx.route, state.run));
     files::replace(&file("json"), &serde_json::to_string_pretty(&report)?)?;
-    // Nothing in the JSON ends the element that holds it.
+    // Escapes `<`, so that no text in the JSON ends the script element around it.
     let text = serde_json::to_string(&report)?.replace('<', "\\u003c");
     files::replace(&file("html"), &TEMPLATE.replacen(PLACE, &format!("{text}</script>"), 1))?;
     if *folder == own {
@@ -179,7 +180,7 @@ fn ended_by(nginx: &Nginx, state: &State) -> String {
 fn tests(route_dir: &Path) -> anyhow::Result<Vec<Value>> {
     let mut all: Vec<(String, f64, Vec<Value>)> = Vec::new();
     for line in files::read_if_there(&path(route_dir))?.unwrap_or_default().lines() {
-        // A kill may have cut the last one.
+        // A kill may have cut off the last line.
         let Ok(Line { time, step, tests }) = serde_json::from_str(line) else { continue };
         for Said { test, verdict, difference } in tests {
             let Difference { lower, estimate, upper, limit } = difference;
@@ -197,7 +198,7 @@ fn tests(route_dir: &Path) -> anyhow::Result<Vec<Value>> {
 
 type ByLabel = BTreeMap<String, f64>;
 
-/// What the shadow compared since then, by result; its mismatches, by kind; and why that is not known.
+/// The shadow's comparisons since then, by result; its mismatches, by kind; and if Prometheus does not tell, why.
 fn compared(prometheus: &Prometheus, route: &str, since: SystemTime) -> (ByLabel, ByLabel, String) {
     let seconds = since.elapsed().unwrap_or_default().as_secs().max(1);
     let count = |metric: &str, label: &str| {
@@ -215,7 +216,7 @@ fn compared(prometheus: &Prometheus, route: &str, since: SystemTime) -> (ByLabel
     }
 }
 
-/// Leaves the newest reports. Their names begin with the route, and then sort by time.
+/// Removes all but the newest reports. Their names have the route and then the time, so they sort by age.
 fn forget_old(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

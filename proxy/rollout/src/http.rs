@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-/// Sends a GET over a new connection and returns status and body, whatever the status.
+/// Sends a GET over a new connection and returns status and body. Fails only if no answer arrives in time.
 pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
     get_with(url, &[], timeout)
 }
 
-/// The body of an answer of `who` with 200.
+/// Sends a GET and returns the body. Fails if there is no answer, or its status is not 200. An error names `who` or the
+/// URL.
 pub(crate) fn body(who: &str, url: &str, timeout: Duration) -> anyhow::Result<String> {
     let answer = get(url, timeout);
     let (status, body) = answer.with_context(|| format!("{who} does not answer at {url}"))?;
@@ -17,7 +18,7 @@ pub(crate) fn body(who: &str, url: &str, timeout: Duration) -> anyhow::Result<St
     Ok(body)
 }
 
-/// Whether nobody listens there.
+/// Whether the connection was refused, so that nothing listens there.
 pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
     let is = |error: &std::io::Error| error.kind() == std::io::ErrorKind::ConnectionRefused;
     matches!(error.downcast_ref(), Some(ureq::Error::Io(error)) if is(error))

@@ -16,7 +16,7 @@ use route::Route;
 
 use crate::files;
 
-/// The gates of a route: those of a file, or else its own.
+/// The gates of a route: those of `file`, or else the route's own.
 ///
 /// # Errors
 /// If the file cannot be read or a gate is invalid; names the file, the line or the gate, and the problem.
@@ -25,7 +25,7 @@ pub fn gates(file: Option<&Path>, route: &Route) -> anyhow::Result<Gates> {
     Gates::of_text(&files::read(file)?, route).with_context(|| file.display().to_string())
 }
 
-/// What the tests say of what was counted so far, and now.
+/// Adds the new intervals to the trial and reads each test. Without counts, every reading has the problem instead.
 pub(crate) fn readings(
     trial: &mut Trial,
     gates: &Gates,
@@ -46,7 +46,7 @@ pub(crate) fn readings(
     }
 }
 
-/// Judges the time just past, as if a step of it ended now.
+/// Judges the last `past` as if it were a step that ends now.
 pub fn judge_past(
     gates: &Gates,
     prometheus: &Prometheus,
@@ -59,7 +59,7 @@ pub fn judge_past(
     judgement.with(readings(&mut Trial::new(gates, 1), gates, split, counted))
 }
 
-/// What Prometheus counted between two times, as a run would have been given it.
+/// The intervals that Prometheus counted between two times, as a run would have received them.
 ///
 /// # Errors
 /// If Prometheus does not answer.
@@ -75,10 +75,10 @@ pub fn counted(
         .map_err(|problem| anyhow!("{problem}"))
 }
 
-/// The traffic of a route in the time just past.
+/// The traffic of a route in the last `past`.
 ///
 /// # Errors
-/// If Prometheus has counted none, or does not answer.
+/// If Prometheus did not scrape the edge in this time, or does not answer.
 pub fn pace(
     prometheus: &Prometheus,
     route: &str,
@@ -90,11 +90,11 @@ pub fn pace(
         Err(NoNumber::NoData(_)) => Ok(0.0),
         outcome => outcome.map_err(|problem| anyhow!("{problem}")),
     };
-    // A Prometheus that is younger has counted for less.
+    // If Prometheus has scraped for a shorter time, the rates are over that time.
     let scraped = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{}ms]", (reach / 200).max(1));
     let seconds = number(&format!("time() - min(min_over_time({scraped}))"))?;
     let seconds = seconds.min(past.as_secs_f64());
-    ensure!(seconds > 0.0, "Prometheus at {} has not asked the edge then", prometheus.url);
+    ensure!(seconds > 0.0, "Prometheus at {} did not scrape the edge in this time", prometheus.url);
     let count = |metric: &str, labels: &str| {
         number(&format!("sum(increase({metric}{{route=\"{route}\"{labels}}}[{reach}ms]))"))
     };
@@ -114,8 +114,8 @@ pub fn pace(
 /// The value and the limit of a gate.
 pub(crate) type Figures = Result<(f64, f64), NoNumber>;
 
-/// Asks Prometheus for every gate and judges the step. `step` is the time since the step began;
-/// `at_the_end` is whether its time is over.
+/// Asks Prometheus for every gate and judges the step. `step` is the time since the step began; `at_the_end` says
+/// whether its time is over.
 pub fn judge(
     gates: &Gates,
     prometheus: &Prometheus,
@@ -167,7 +167,8 @@ pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -
     Ok((number(&gate.query)?, limit + gate.margin))
 }
 
-/// How much a gate still waits for, and how long that takes at the pace of the step so far.
+/// For a gate that waits for a count: how much is missing, and how long that takes at the pace of the step so far.
+/// Empty for other gates.
 fn missing(gate: &Gate, (value, limit): (f64, f64), step: Duration) -> String {
     let counts = gate.otherwise == Otherwise::Wait
         && gate.window == Window::Step

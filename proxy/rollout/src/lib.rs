@@ -1,9 +1,9 @@
 //! Moves the traffic of a route from the old side to the new side.
 //!
-//! [`set`] changes the split of a running nginx completely or not at all. [`run`] raises the share
-//! step by step; Prometheus answers its gates, and a failed gate rolls back. What counts say is for the crate
-//! `evidence`. Where a route's state is kept is a trait, `store`, and how its traffic is moved is another one,
-//! `traffic`: both have one way for a machine, and one for a cluster.
+//! [`set`] changes the split of a running nginx completely or not at all. [`run`] raises the share step by step, judges
+//! each step by gates whose values come from Prometheus, and rolls back if one fails. The crate `evidence` has the
+//! statistics. The trait of `store` keeps a route's state, and the trait of `traffic` moves its traffic; each has an
+//! implementation for one machine and one for a cluster.
 //! `docs/modules.py rollout` prints which module uses which.
 
 mod change;

@@ -10,10 +10,11 @@ use anyhow::{Context, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// `carve status` takes the lock for a moment to test it; another command waits that long.
+/// `carve status` takes the lock for a moment to test it, so other commands retry for this long.
 const PATIENCE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
-/// A change reloads nginx, which may take some seconds on a busy machine; on a cluster, a minute.
+/// How long to wait for another change. It reloads nginx, which may take seconds on a busy machine, and a minute on a
+/// cluster.
 const TURN: Duration = Duration::from_secs(90);
 
 /// The right to change the split of one folder. The kernel releases it when this process ends, even
@@ -24,14 +25,13 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a folder. Fails if another process holds it, with its id, its command and the time at which it
-    /// began.
+    /// Takes the lock of a folder. If another process holds it, the error has that process's id, its command and the
+    /// time it took the lock.
     pub fn take(dir: &Path) -> anyhow::Result<Lock> {
         Lock::within(dir, PATIENCE)
     }
 
-    /// Takes the lock of a folder, after whoever changes something there now. Fails as [`Lock::take`] does, after
-    /// a minute and a half.
+    /// As [`Lock::take`], but waits up to a minute and a half for a process that holds the lock.
     pub(crate) fn wait(dir: &Path) -> anyhow::Result<Lock> {
         Lock::within(dir, TURN)
     }

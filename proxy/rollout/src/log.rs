@@ -1,4 +1,4 @@
-//! The log of all decisions, one JSON object per line: `ramp.log`. And problems, which go to stderr.
+//! The log of all decisions, one JSON object per line (`ramp.log`), and problems, which go to stderr.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -24,13 +24,13 @@ pub(crate) struct Decision<'a> {
     pub(crate) step: Option<usize>,
     /// The share after the event.
     pub(crate) share_percent: Share,
-    /// Who did it, or began the run.
+    /// Who made the change or started the run.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) actor: &'a str,
     /// The reason, in words.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) reason: &'a str,
-    /// The gates that led to it.
+    /// The gates that led to the event.
     #[serde(skip_serializing_if = "<[Reading]>::is_empty")]
     pub(crate) gates: &'a [Reading],
 }
@@ -68,7 +68,7 @@ pub(crate) fn record(route_dir: &Path, decision: &Decision<'_>) -> anyhow::Resul
     files::append(&route_dir.join("ramp.log"), &line)
 }
 
-/// The problem of something that is tried again and again: it is said once, until it is over or another one.
+/// The last problem of an action that is retried. A problem that repeats is reported only once.
 #[derive(Debug, Default)]
 pub(crate) struct Problem(String);
 

@@ -22,10 +22,10 @@ use crate::{export, files, pulse, stop_file};
 
 type Number = Gauge<f64, AtomicU64>;
 type Labels = Vec<(&'static str, String)>;
-/// By name, with their help.
+/// The metrics by name, each with its help text.
 type Families = BTreeMap<&'static str, (&'static str, Family<Labels, Number>)>;
 
-/// How often the metrics are written though nothing has changed: their time shows that this runs.
+/// How often the metrics are written even if nothing has changed: their timestamp shows that this process is alive.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// When the metrics were last written.
@@ -33,7 +33,7 @@ const EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct Written(Option<Instant>);
 
 impl Written {
-    /// Writes them if something has changed, or it is time to.
+    /// Writes the metrics if something has changed, or if the last write was [`EVERY`] ago.
     pub(crate) fn write(&mut self, nginx_dir: &Path, has_changed: bool) -> anyhow::Result<()> {
         if !has_changed && self.0.is_some_and(|when| when.elapsed() < EVERY) {
             return Ok(());
@@ -43,8 +43,8 @@ impl Written {
     }
 }
 
-/// Writes the metrics of every route's split and, if nobody has set the share since, of its last run. All of it is in the
-/// routes' own files, so whichever run writes last writes the same.
+/// Writes the metrics of every route's split and of its last run, unless somebody has set the share since. All values
+/// come from the routes' files, so it does not matter which process writes last.
 pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     let mut families = Families::new();
     for route in prepared(nginx_dir) {
@@ -67,7 +67,7 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     }
     let updated = Number::default();
     updated.set(seconds(SystemTime::now()));
-    let help = "Time at which this was written";
+    let help = "The time of the last write of these metrics";
     registry.register("ramp_updated_timestamp_seconds", help, updated);
     let mut text = String::new();
     encode(&mut text, &registry)?;

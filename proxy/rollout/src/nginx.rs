@@ -1,4 +1,4 @@
-//! A route whose split moves, and the nginx of one machine that moves it: check it, reload it, ask what it serves.
+//! A route whose split can change, and the nginx of one machine: check it, reload it, and ask which split it serves.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -22,14 +22,14 @@ use crate::store::{Files, Store};
 use crate::traffic::{self, Homes, Reloading, Traffic, title};
 use crate::webhooks::{Event, Webhooks};
 
-/// Generous, as a check takes milliseconds: but it looks names up.
+/// A check takes milliseconds, but it may wait for DNS.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 const CHECK_POLL: Duration = Duration::from_millis(5);
-/// Generous: workers start within milliseconds, but not on a busy machine.
+/// Workers start within milliseconds, but may take seconds on a busy machine.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 const RELOAD_POLL: Duration = Duration::from_millis(20);
 
-/// A route, where its state is kept, and what moves its traffic.
+/// A route, the store of its state, and the traffic to move.
 #[derive(Clone, Debug)]
 pub struct Nginx {
     /// For one nginx, its prefix, with its configuration and `nginx.pid`. For a cluster, a folder for
@@ -41,12 +41,12 @@ pub struct Nginx {
     pub(crate) traffic: Arc<dyn Traffic>,
     /// On whose behalf this acts.
     pub(crate) by: By,
-    /// Who is told of it.
+    /// The webhooks that hear of it.
     webhooks: Webhooks,
 }
 
 impl Nginx {
-    /// A route of the nginx on this machine with this prefix, whose admin listener has this address.
+    /// A route of this machine's nginx. `dir` is nginx' prefix, and `admin` the address of its admin listener.
     pub fn here(dir: PathBuf, route: String, admin: SocketAddr) -> Self {
         let store = Files { nginx_dir: dir.clone(), route: route.clone() };
         let one = One { dir: dir.clone(), route: route.clone(), admin };
@@ -68,18 +68,18 @@ impl Nginx {
         Nginx { dir, route, store, traffic, by, webhooks }
     }
 
-    /// Acts on somebody's behalf, and tells others of it.
+    /// Acts on behalf of `by`, and reports to `webhooks`.
     #[must_use]
     pub fn acting(self, by: By, webhooks: Webhooks) -> Self {
         Nginx { by, webhooks, ..self }
     }
 
-    /// Who is told of what happens.
+    /// The webhooks that hear of this route.
     pub fn webhooks(&self) -> &Webhooks {
         &self.webhooks
     }
 
-    /// Tells others what has happened, in a run or by hand; waits for nothing.
+    /// Queues an event of a run, or of a change by hand, for the webhooks. Does not wait for them.
     pub(crate) fn tell(
         &self,
         event: &'static str,
@@ -99,38 +99,38 @@ impl Nginx {
         });
     }
 
-    /// The folder of the route's `split.conf` and of ramp's own files about it.
+    /// The folder of the route's `split.conf` and of ramp's other files.
     pub fn route_dir(&self) -> PathBuf {
         route_dir(&self.dir, &self.route)
     }
 
-    /// Checks the files that nginx is to read: `nginx -t`.
+    /// Checks the files that nginx is to read, with `nginx -t`. The error has nginx' message.
     pub fn check(&self) -> anyhow::Result<()> {
         self.traffic.check()
     }
 
-    /// Whether the route is one of sessions: its homes choose the side, and nginx is not reloaded.
+    /// Whether this is a route of sessions, whose homes choose the side, so that nginx is not reloaded.
     pub fn is_of_sessions(&self) -> bool {
         split::is_of_sessions(&self.route_dir())
     }
 
-    /// The route's file, as it was prepared.
+    /// The route's file as it was prepared. Fails if it cannot be read.
     pub fn route_file(&self) -> anyhow::Result<Route> {
         folder::route_file(&self.route_dir())
     }
 
-    /// Asks which split of the route nginx serves, or its homes use, over a new connection. Fails if it does not
-    /// answer, answers something else, or the cluster's proxies differ.
+    /// Asks nginx over a new connection which split of the route it serves; for a route of sessions, asks the homes.
+    /// Fails if there is no answer, the answer is not a split, or the cluster's proxies differ.
     pub fn served(&self) -> anyhow::Result<Split> {
         self.traffic.served()
     }
 
-    /// Describes the process that changes the route now: who holds its lock, or on a cluster its run.
+    /// Describes the process that holds the route's lock or, on a cluster, its run; `None` if none does.
     pub fn holder(&self) -> anyhow::Result<Option<String>> {
         self.store.holder()
     }
 
-    /// Keeps the state of a run that has no process, or soon has none.
+    /// Saves the state of a run, and gives the run up so that another process may take it over.
     pub(crate) fn keep(&self, state: &State) -> anyhow::Result<()> {
         state.save(&self.route_dir())?;
         self.store.let_go(state)
@@ -190,7 +190,7 @@ impl Traffic for One {
     fn reload(&self) -> anyhow::Result<Reloading> {
         let master = self.master()?;
         let old_workers = workers(master.as_raw_pid()).context(
-            "nginx' workers cannot be seen in /proc, so nobody could tell when a reload is over",
+            "nginx' workers are not visible in /proc, so the end of a reload cannot be detected",
         )?;
         kill_process(master, Signal::HUP).context("the reload signal to nginx failed")?;
         Ok(Reloading { old_workers })
@@ -213,16 +213,17 @@ impl Traffic for One {
     }
 }
 
-/// The master's children, but for what the image starts beside it (`proxy/start.sh`), which no reload ends.
+/// nginx' workers: the master's children, without the processes that the image starts (`proxy/start.sh`), which a
+/// reload does not end.
 fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
     let children = Process::new(master)?.task_main_thread()?.children()?;
     let children = children.into_iter().map(u32::cast_signed);
     Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
 }
 
-/// The route that somebody named, or else the only one of this nginx. Routes of sessions must be named if there are
-/// others: who has added one still means the route that was there. Fails if there is no such route, or there are
-/// several to choose from.
+/// The named route, or else the only route of this nginx. If exactly one route is not of sessions, it is chosen, so
+/// that commands without a name still work after a route of sessions was added. Fails if the named route does not
+/// exist, or the choice is not unique.
 pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<String> {
     let known = |name: String| {
         let sessions = split::is_of_sessions(&route_dir(nginx_dir, &name));
@@ -231,7 +232,7 @@ pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<Stri
     choose(prepared(nginx_dir).into_iter().map(known).collect(), named)
 }
 
-/// The same among these routes.
+/// As [`choose_here`], among these routes.
 pub fn choose(mut routes: Vec<Known>, named: Option<&str>) -> anyhow::Result<String> {
     if named.is_none() && routes.iter().filter(|route| !route.sessions).count() == 1 {
         routes.retain(|route| !route.sessions);

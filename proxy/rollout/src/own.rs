@@ -1,5 +1,5 @@
-//! What the sides of a route count themselves, as evidence: counters of the new side and of the old one, each
-//! from its own scrapes, joined into intervals.
+//! Counts that the sides of a route export themselves: joins the counters of the new side and the old side, each from
+//! its own scrapes, into intervals.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use evidence::interval::Interval;
 
 use crate::prometheus::{NoNumber, Prometheus, Reach, Series};
 
-/// The sides are scraped at different times, so an interval ends once both were scraped this much later than
-/// where it began, in seconds. What happens to both within it counts for neither.
+/// The shortest interval, in seconds. The sides are scraped at different times, so an interval ends once both were
+/// scraped this long after it began.
 const SPAN: f64 = 5.0;
 
 /// Follows the counters.
@@ -34,7 +34,8 @@ impl OwnSampler {
         OwnSampler { own, new: Followed::default(), old: Followed::default() }
     }
 
-    /// What has come since the last call; `None` until an interval is complete.
+    /// The counts since the last call that returned some; `None` until an interval is complete. With `is_whole`, the
+    /// interval ends now. Fails if Prometheus does not answer.
     pub(crate) fn take(
         &mut self,
         prometheus: &Prometheus,
@@ -67,11 +68,11 @@ impl Followed {
             let known = self.last.entry(one.name());
             let mut known = known.or_insert((f64::INFINITY, 0.0)).to_owned();
             for &(time, value) in &one.samples {
-                // Where the counters stand at first says nothing.
+                // The first sample only sets the starting point.
                 let more = match known {
                     (last, _) if last.is_infinite() => 0.0,
                     (last, _) if time <= last => continue,
-                    // A counter that fell has started again from 0.
+                    // A counter that fell has restarted from 0.
                     (_, before) if value < before => value,
                     (_, before) => value - before,
                 };

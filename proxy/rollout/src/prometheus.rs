@@ -54,7 +54,7 @@ enum Data {
     String(serde::de::IgnoredAny),
 }
 
-/// A time as samples have it: in seconds since 1970.
+/// A time in seconds since 1970, as in samples.
 pub(crate) fn seconds(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
@@ -68,7 +68,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// The time just past.
+    /// The last `length` until now.
     pub(crate) fn past(length: Duration) -> Self {
         Reach { length, end: None }
     }
@@ -89,7 +89,7 @@ impl Series {
         self.labels.get(name).map_or("", String::as_str)
     }
 
-    /// All labels, as one text.
+    /// All labels as one text, which identifies the series.
     pub(crate) fn name(&self) -> String {
         let labels = self.labels.iter().map(|(name, value)| format!("{name}={value:?}"));
         labels.collect::<Vec<_>>().join(",")
@@ -110,12 +110,12 @@ struct Sample {
 }
 
 impl Prometheus {
-    /// Evaluates the query now.
+    /// Evaluates a query that gives one number.
     pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
         self.data(query, None).and_then(number_of)
     }
 
-    /// Counts with their labels, such as `40 old too_large`; empty if there are none.
+    /// The counts of a query as text, with their labels, such as `40 old too_large`; empty if there are none.
     pub(crate) fn counts(&self, query: &str) -> String {
         let Ok(Data::Vector(samples)) = self.data(query, None) else { return String::new() };
         let count = |sample: &Sample| sample.value.1.parse().unwrap_or(0.0_f64).round();
@@ -141,7 +141,7 @@ impl Prometheus {
         Ok(samples.into_iter().filter_map(number).collect())
     }
 
-    /// The samples of a selector, such as `up`.
+    /// The raw samples of a selector, such as `up`, within `reach`.
     pub(crate) fn samples(&self, selector: &str, reach: Reach) -> Result<Vec<Series>, NoNumber> {
         let query = format!("{selector}[{}ms]", reach.length.as_millis());
         match self.data(&query, reach.end)? {

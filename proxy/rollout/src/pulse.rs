@@ -1,7 +1,7 @@
-//! The heartbeat of a run: the time of the file `ramp.heartbeat`, set each second by a thread of the run's
-//! process. Who watches sees a process that is killed, stopped or hung, whatever its files say.
+//! The heartbeat of a run: the modification time of the file `ramp.heartbeat`, which a thread of the run's process sets
+//! each second. It shows a watcher that the process was killed, stopped or hangs.
 //!
-//! On a cluster the thread also writes the run's state to the ConfigMap, with a count that rises.
+//! On a cluster the thread also writes the run's state to the ConfigMap, with a rising count.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use crate::nginx::Nginx;
 use crate::state::Told;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// A run whose main thread has done nothing for so long hangs. On a cluster, a change and the way back
-/// from it may each take a minute.
+/// A run hangs if its main thread has done nothing for this long. On a cluster, a change and its undoing may each take
+/// a minute.
 const HANGS_AFTER: Duration = Duration::from_secs(150);
 
-/// Keeps what a run elsewhere says, for the metrics and for a watcher here.
+/// Records the state and a heartbeat of a run on another machine, for the metrics and the watcher here.
 pub(crate) fn hear(route_dir: &Path, told: &Told) -> anyhow::Result<()> {
     told.state.save(route_dir)?;
     Ok(beat(route_dir)?)
 }
 
-/// The file whose time is the heartbeat.
+/// The file whose modification time is the heartbeat.
 pub(crate) fn file(route_dir: &Path) -> PathBuf {
     route_dir.join("ramp.heartbeat")
 }
 
-/// Sets the file's time. A full disk does not prevent that.
+/// Sets the heartbeat to now. This works on a full disk too.
 pub(crate) fn beat(route_dir: &Path) -> std::io::Result<()> {
     File::options()
         .write(true)
@@ -43,7 +43,7 @@ pub(crate) fn last(route_dir: &Path) -> Option<SystemTime> {
     file(route_dir).metadata().and_then(|metadata| metadata.modified()).ok()
 }
 
-/// Beats until it is dropped. Holds when the run's main thread last did something.
+/// Sends heartbeats until it is dropped. Holds the time at which the run's main thread was last active.
 #[derive(Debug)]
 pub(crate) struct Pulse(Arc<Mutex<Instant>>);
 
@@ -60,7 +60,7 @@ impl Pulse {
                 let last = *alive.lock().unwrap_or_else(PoisonError::into_inner);
                 drop(alive);
                 if last.elapsed() < HANGS_AFTER {
-                    // Who watches sees a heartbeat that fails.
+                    // A watcher notices a heartbeat that fails.
                     let _ = beat(&dir);
                     let _ = nginx.store.beat(count);
                 }
@@ -70,7 +70,7 @@ impl Pulse {
         Pulse(alive)
     }
 
-    /// Says that the run's main thread is alive.
+    /// Records that the run's main thread is alive.
     pub(crate) fn alive(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }

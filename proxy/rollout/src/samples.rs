@@ -1,5 +1,5 @@
-//! Counts from Prometheus, scrape by scrape: raw samples, since `increase()` extrapolates, and a test needs
-//! what was counted.
+//! Counts from Prometheus, scrape by scrape. It reads raw samples, since `increase()` extrapolates and a test needs
+//! exact counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use evidence::interval::{CLASSES, Interval, SLOWER};
 use crate::own::OwnSampler;
 use crate::prometheus::{NoNumber, Prometheus, Reach, Series};
 
-/// How far back each question goes. A Prometheus that was away for longer loses what came before.
+/// How far back each query reaches. If Prometheus was unreachable for longer, earlier counts are lost.
 const REACH: Duration = Duration::from_secs(120);
-/// How much of the past one question is about, in seconds.
+/// How much of the past one query of [`Sampler::between`] covers, in seconds.
 const PART: f64 = 600.0;
 
 /// Follows the counters of a route.
@@ -27,12 +27,12 @@ pub(crate) struct Sampler {
     own: Option<OwnSampler>,
 }
 
-/// The buckets that are asked for, in seconds.
+/// The upper bounds of the latency buckets in use, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// Of answers that are not slow.
+    /// Answers in this bucket are not slow.
     fast: f64,
-    /// Of answers that each side's timeout allows, if the two have different ones.
+    /// The bucket of answers that both sides' timeouts allow; `None` if the timeouts are equal.
     in_time: Option<f64>,
 }
 
@@ -51,14 +51,15 @@ impl Sampler {
         }
     }
 
-    /// The intervals since the last call; at the first, none: it remembers where the counters stand.
+    /// The intervals since the last call. The first call returns none; it only records the counters. Fails if
+    /// Prometheus does not answer.
     pub(crate) fn take(&mut self, prometheus: &Prometheus) -> Result<Vec<Interval>, NoNumber> {
         let is_first = self.scraped.is_empty();
         let intervals = self.ask(prometheus, Reach::past(REACH), is_first)?;
         Ok(if is_first { Vec::new() } else { in_order(intervals) })
     }
 
-    /// The intervals of the time just past.
+    /// The intervals of the last `window`. Fails if Prometheus does not answer.
     pub(crate) fn past(
         &mut self,
         prometheus: &Prometheus,
@@ -67,8 +68,8 @@ impl Sampler {
         self.ask(prometheus, Reach::past(window), true).map(in_order)
     }
 
-    /// The intervals between two times, in seconds since 1970, each with its share. Those in which the share moved are
-    /// left out.
+    /// The intervals between two times, in seconds since 1970, each with its share. Leaves out intervals in which the
+    /// share changed. Fails if Prometheus does not answer.
     pub(crate) fn between(
         &mut self,
         prometheus: &Prometheus,
@@ -91,7 +92,8 @@ impl Sampler {
         Ok(with_shares(in_order(intervals), &shares))
     }
 
-    /// The intervals of a range that were not counted yet. `is_whole`: those of [`OwnSampler`] end with it.
+    /// The intervals of a range that were not counted yet. With `is_whole`, the interval of [`OwnSampler`] ends with
+    /// the range.
     fn ask(
         &mut self,
         prometheus: &Prometheus,
@@ -105,8 +107,8 @@ impl Sampler {
         Ok(intervals)
     }
 
-    /// The differences between samples, one interval for each scrape of each instance. One in which a counter started
-    /// again from 0 is left out: what it counted before is lost, on one side or on both.
+    /// The differences between samples, as one interval for each scrape of each instance. Leaves out intervals in which
+    /// a counter restarted from 0, since the counts before the restart are lost.
     fn count(&mut self, series: &[Series]) -> Vec<Interval> {
         let mut intervals: BTreeMap<(String, u64), Interval> = BTreeMap::new();
         let mut scraped = self.scraped.clone();
@@ -114,7 +116,7 @@ impl Sampler {
         for one in series {
             let instance = format!("{} {}", one.label("job"), one.label("instance"));
             let known = self.last.entry(one.name()).or_insert_with(|| {
-                // A series that is new although its instance is known began at 0.
+                // A new series of a known instance began at 0.
                 match self.scraped.get(&instance) {
                     Some(time) => (*time, 0.0),
                     None => (f64::INFINITY, 0.0),
@@ -150,7 +152,8 @@ fn in_order(mut intervals: Vec<Interval>) -> Vec<Interval> {
     intervals
 }
 
-/// A share is known where it was scraped. Between two scrapes with different ones, it moved at some time.
+/// Gives each interval the last share scraped before it ended. Drops intervals that overlap the time between two
+/// scrapes with different shares, in which the share changed at some unknown time.
 fn with_shares(intervals: Vec<Interval>, shares: &[(f64, f64)]) -> Vec<Interval> {
     let of = |interval: Interval| {
         let began = interval.end - interval.seconds;
@@ -167,7 +170,8 @@ fn with_shares(intervals: Vec<Interval>, shares: &[(f64, f64)]) -> Vec<Interval>
     intervals.into_iter().filter_map(of).collect()
 }
 
-/// What nginx refused has a fallback or a 5xx too, and is no attempt.
+/// Subtracts the requests that nginx refused from the failures. They end with a fallback or a 5xx like failures, but
+/// were never sent to a server.
 fn only_attempts(mut interval: Interval) -> Interval {
     for arm in [&mut interval.new, &mut interval.old] {
         arm.failures = (arm.failures - arm.refused).max(0.0);
@@ -181,7 +185,7 @@ fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
     let arm = match series.label("arm") {
         "new" => &mut interval.new,
         "old" => &mut interval.old,
-        _ => &mut Default::default(), // of a series without an arm, or of neither
+        _ => &mut Default::default(), // a series without an arm
     };
     let is_bucket = |bound: f64| series.label("le").parse() == Ok(bound);
     match series.label("__name__") {
@@ -205,7 +209,8 @@ fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
         "edge_empty_answers_total" => arm.empty += more,
         "edge_outages_total" => arm.outages += more,
         "edge_outage_seconds_total" => arm.out_seconds += more,
-        // Slow are all but those in the bucket. With different timeouts, so is a failure by time.
+        // Slow answers are the count minus the bucket `fast`. If the sides' timeouts differ, the same is done for
+        // failures by time, with the bucket `in_time` instead of each side's own timeouts.
         "edge_timeouts_total" if bounds.in_time.is_some() => arm.failures -= more,
         "edge_request_seconds_count" => {
             arm.slow += more;
@@ -242,7 +247,7 @@ fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
     }
 }
 
-/// Pairs that were judged, and those that differ.
+/// Adds judged pairs, with mismatches as events.
 fn differing(pairs: &mut Counts, series: &Series, more: f64) {
     let result = series.label("result");
     if ["match", "mismatch"].contains(&result) {

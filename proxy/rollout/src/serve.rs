@@ -1,8 +1,8 @@
 //! Carries out the runs of a cluster: `carve serve`.
 //!
-//! A run is ordered by its state in the ConfigMap, and that is also where a process leaves it that ends. So this
-//! begins what was ordered and resumes what another process let go of, or has not beaten for, in the same way.
-//! Meanwhile it keeps copies of every route's split, stop and run, which its metrics are made of.
+//! `carve ramp` starts a run by writing its state to the ConfigMap, and a process that ends leaves its run there too.
+//! So `serve` starts new runs and resumes those of a process that gave them up or sends no heartbeats, in the same way.
+//! It also keeps copies of every route's split, stop and run, from which it writes metrics.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,12 +27,12 @@ use crate::split::{self, Split};
 use crate::state::{By, Phase, State, Told};
 use crate::webhooks::Webhooks;
 
-/// How soon a run that could not go on is tried again.
+/// How soon a run that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
-/// How often the proxies are asked for their routes. A command finds the proxies of the last time where DNS is away.
+/// How often the proxies are asked for their routes. Their addresses are kept, so that commands find them without DNS.
 const ROUTES: Duration = Duration::from_secs(5);
 
-/// What all runs of a cluster share.
+/// The surroundings that all runs of a cluster share.
 #[derive(Debug)]
 pub struct Desk<'a> {
     /// The folder of copies.
@@ -43,16 +43,16 @@ pub struct Desk<'a> {
     pub prometheus: &'a Prometheus,
     /// The time between two judgements.
     pub every: Duration,
-    /// Set by a signal to end.
+    /// Set once a signal asks this process to end.
     pub interrupted: &'a AtomicBool,
-    /// Who is told of the runs.
+    /// The webhooks that hear of the runs.
     pub webhooks: Webhooks,
-    /// The folder of their reports, if not the routes' own.
+    /// The folder of the reports; `None` puts them in the routes' folders.
     pub report: Option<PathBuf>,
 }
 
-/// Carries out runs until `interrupted`; each then stays where it is, for the next process. Calls `ready` once the
-/// routes are known.
+/// Carries out runs until `interrupted` is set. Unfinished runs then stay at their step for the next process. Calls
+/// `ready` once the routes are known.
 pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     let me = name();
     let mut walks: Vec<Walk<'_>> = Vec::new();
@@ -82,20 +82,20 @@ pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The name of this process, as others see it.
+/// The name under which this process holds runs.
 fn name() -> String {
     let place = std::env::var("HOSTNAME").unwrap_or_else(|_| "this machine".to_owned());
     let since = humantime::format_rfc3339_millis(SystemTime::now());
     format!("{place} (process {}, since {since})", std::process::id())
 }
 
-/// Adds the routes of the proxies that are new here.
+/// Adds the proxies' routes that are not known here yet.
 fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow::Result<()> {
     let mut outcome = Ok(());
     for route in desk.cluster.routes()? {
         if walks.iter().all(|walk| walk.nginx.route != route.name) {
             let store = desk.cluster.store(desk.dir, &route.name);
-            // A route that cannot be read holds up no other.
+            // A route that cannot be read must not block the others.
             match store.copy() {
                 Ok(()) => walks.push(Walk::new(desk, me, store)),
                 Err(problem) => outcome = Err(problem.context(route.name)),
@@ -111,10 +111,10 @@ struct Walk<'a> {
     me: String,
     store: Arc<OnCluster>,
     nginx: Nginx,
-    /// What was last told of the run, and since when.
+    /// The text of the run in the ConfigMap, and since when it is unchanged.
     told: Option<String>,
     since: Instant,
-    /// Whether a thread of this process carries it out.
+    /// Whether a thread of this process carries out the run.
     is_under_way: Arc<AtomicBool>,
     /// When the thread was last started.
     begun: Option<Instant>,
@@ -137,8 +137,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes over what the ConfigMap says, and starts the run if it is for this process. Returns whether anything
-    /// has changed here.
+    /// Copies the route's stop, split and run from the ConfigMap, and starts the run if no other process holds it.
+    /// Returns whether anything has changed here.
     fn look<'scope>(
         &mut self,
         object: &Value,
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
         'a: 'scope,
     {
         let mut has_changed = follow_stop(&self.nginx.dir, &self.nginx.route, object)?;
-        // Else the run's own copies are newer.
+        // While the run is under way, its own copies are newer.
         if self.is_under_way.load(Ordering::Relaxed) {
             return Ok(has_changed);
         }
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    /// The state of the run that this process held, if it has ended while the cluster did not answer.
+    /// The final state of this process's run, if it ended while the cluster did not answer.
     fn ended_untold(&self, told: &Told) -> anyhow::Result<Option<State>> {
         let here = State::load(&self.nginx.route_dir())?;
         Ok(here.filter(|here| here.run == told.state.run && !here.phase.is_unfinished()))
@@ -223,7 +223,7 @@ fn carry_out(
     let dir = nginx.route_dir();
     let lock = take_folder(&dir)?;
     store.copy()?;
-    // What this process has told may be older than what it knows.
+    // The local state of this process's own run may be newer than the one in the ConfigMap.
     let is_known = State::load(&dir)?.is_some_and(|here| here.run == state.run);
     if !(is_mine && is_known) {
         state.save(&dir)?;

@@ -1,7 +1,7 @@
 //! Changes the split by hand: `carve split`.
 //!
-//! Back to the old side must always work, so `carve split 0` stops the route first. Where somebody else holds
-//! the lock, the stop stays.
+//! Going back to the old side must always work, so `carve split 0` stops the route first. If another process holds the
+//! lock, the stop stays in force.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::stop;
 use crate::{history, metrics};
 use route::Share;
 
-/// A run looks each second, or more often, whether its route is stopped.
+/// A run checks at least every second whether its route is stopped.
 const RUN_ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// The result of a change by hand.
@@ -32,9 +32,9 @@ pub struct Changed {
     pub stopped: Option<String>,
 }
 
-/// Changes the split of a running nginx and returns once nginx serves it. Fails if the route is stopped, somebody
-/// else holds the lock, nginx rejects the split or does not serve it, or `interrupted` is set. The split is unchanged
-/// then.
+/// Changes the split of a running nginx and returns once nginx serves it. Fails, and changes nothing, if the route is
+/// stopped, another process holds the lock, nginx rejects the split or does not serve it, or `interrupted` is set. A
+/// share of 0 does not fail for these reasons: the route is then stopped, and `stopped` has the reason.
 pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
     ensure!(
         !nginx.is_of_sessions() || (wanted.key.is_none() && wanted.mirror.is_none()),
@@ -62,7 +62,7 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
     })
 }
 
-/// Takes the lock, once a run has seen that its route is stopped.
+/// Takes the lock. Retries for a few seconds, in which a run sees that its route is stopped and releases the lock.
 fn after_run(nginx: &Nginx) -> anyhow::Result<Lock> {
     let deadline = Instant::now() + RUN_ENDS_WITHIN;
     loop {

@@ -1,7 +1,7 @@
-//! The split of a route: the values, the text of nginx' `split.conf`, and where both are read.
+//! The split of a route: its values, and the text of nginx' `split.conf`.
 //!
-//! A route of sessions (`judge = "session"`) has a share file instead, which its homes read by themselves: no
-//! change of it reloads nginx.
+//! A route of sessions (`judge = "session"`) has a share file instead, which its homes reread by themselves, so nginx
+//! is not reloaded.
 
 use std::path::{Path, PathBuf};
 
@@ -24,12 +24,12 @@ pub struct Split {
     pub key: Key,
     /// The share of the route's requests that nginx mirrors to the shadow.
     pub mirror_percent: Share,
-    /// Whether a run holds this share, even if it is all or nothing.
+    /// Whether a run holds this share. It may hold 0% or 100% too.
     #[serde(default)]
     pub is_held: bool,
 }
 
-/// A route of an nginx, as it says in `/routes.json`.
+/// A route of an nginx, from its `/routes.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Known {
     /// Its name.
@@ -47,7 +47,7 @@ pub struct Wanted {
     pub key: Option<Key>,
     /// The mirrored share.
     pub mirror: Option<Share>,
-    /// Whether a run holds the share; `None` ends that if the share changes.
+    /// Whether a run holds the share. `None` keeps the value, or clears it if the share changes.
     pub held: Option<bool>,
 }
 
@@ -76,21 +76,20 @@ impl Split {
         }
     }
 
-    /// Whether the route is being ramped: a run holds its share, or both sides have some. Its answers are
-    /// then cached for a minute at most, so that those of a side that is taken back are soon gone.
+    /// Whether the route is being ramped: a run holds its share, or both sides have one. nginx then limits the caching
+    /// of its answers to a minute, so that after a rollback the new side's answers soon disappear from caches.
     pub fn is_ramped(&self) -> bool {
         self.is_held || ![Share::NONE, Share::ALL].contains(&self.share_percent)
     }
 
     /// The text of `split.conf` of the route of this name.
     ///
-    /// nginx rejects `0%`, and would hash the key of every request for nothing, so 0 and 100 render as
-    /// constants. Buckets are cumulative: `new` comes first, so a key that has moved stays moved while the
-    /// share grows.
+    /// 0 and 100 render as constants: nginx rejects `0%`, and a constant needs no hash of the key. `new` comes first,
+    /// since buckets are cumulative: a key that has moved stays on the new side while the share grows.
     pub fn render(&self, route: &str) -> String {
         let Split { share_percent, key, mirror_percent, .. } = self;
         let name = route.replace('-', "_"); // nginx' variables have no hyphens
-        // No value here has a character that JSON or nginx would escape.
+        // No value contains a character that JSON or nginx would escape.
         let state = serde_json::to_string(self).unwrap_or_default();
         let variable = key.variable();
         let (stand_in, key) = if key.may_be_missing() {
@@ -101,8 +100,8 @@ impl Split {
         } else {
             (String::new(), variable)
         };
-        // The prefixes give each route its own buckets, and the mirror others than the split. With the
-        // same hash, the mirror would take the new side's requests first.
+        // The prefixes give each route and the mirror buckets of their own. With the split's hash, the mirror would
+        // choose the new side's requests first.
         let hashed = format!("{name} ${key}");
         let mirrored = format!("{name} mirror $request_id");
         let mirror = clients(&mirrored, &format!("{name}_sampled"), *mirror_percent, "1", "\"\"");
@@ -154,7 +153,7 @@ pub(crate) fn path(route_dir: &Path) -> PathBuf {
     if is_of_sessions(route_dir) { share_path(route_dir) } else { conf_path(route_dir) }
 }
 
-/// Whether a route's folder is one of a route of sessions.
+/// Whether a folder belongs to a route of sessions.
 pub(crate) fn is_of_sessions(route_dir: &Path) -> bool {
     share_path(route_dir).is_file()
 }
@@ -177,8 +176,7 @@ pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
     read(&path(route_dir))
 }
 
-/// The split that a file holds, whichever of the two texts it is. Fails if the file is missing or `ramp` did not
-/// write it.
+/// Reads the split in a split.conf or a share file. Fails if the file is missing or `ramp` did not write it.
 pub fn read(file: &Path) -> anyhow::Result<Split> {
     Split::parse(&files::read(file)?)
         .with_context(|| format!("{} is not written by ramp", file.display()))

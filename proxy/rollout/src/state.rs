@@ -34,7 +34,7 @@ pub struct Plan {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Phase {
-    /// Waits for `carve serve` to begin it, or to carry it on.
+    /// Waits for `carve serve` to start or resume it.
     Ordered,
     /// Holds a step and judges it.
     Holding,
@@ -56,7 +56,7 @@ pub enum Phase {
     Superseded,
     /// The route was stopped.
     Stopped,
-    /// The process had been silent for the route's lease, and a watcher went back to the start share.
+    /// The process was silent for the route's lease, and a watcher returned to the start share or stopped the route.
     Lost,
 }
 
@@ -80,14 +80,14 @@ impl Phase {
     }
 }
 
-/// Where a run that ends early goes back to.
+/// The share that a run returns to when it ends early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Back {
-    /// To the share at which it began.
+    /// The share at which it began.
     #[default]
     Start,
-    /// To the old side.
+    /// 0%: everything to the old side.
     Old,
 }
 
@@ -97,16 +97,16 @@ pub enum Back {
 pub enum Request {
     /// Stay at this step.
     Pause,
-    /// Resume, with this step from its beginning.
+    /// Resume from the beginning of this step.
     Resume,
     /// Go back and end.
     Abort(Back),
 }
 
-/// Who wants something, and why; as far as that is known.
+/// Who makes a change, and why, as far as that is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct By {
-    /// Who: a name of a person, or of a process that acts by itself.
+    /// The name of a person, or of a process that acts by itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub actor: String,
     /// Why, in words.
@@ -120,13 +120,13 @@ impl By {
         By { actor: actor.to_owned(), reason: String::new() }
     }
 
-    /// What was done, and why, for people.
+    /// `what`, followed by the reason if there is one.
     pub(crate) fn said(&self, what: &str) -> String {
         if self.reason.is_empty() { what.to_owned() } else { format!("{what}: {}", self.reason) }
     }
 }
 
-/// A request, and who has it.
+/// A request, and who made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) request: Request,
@@ -139,10 +139,10 @@ pub(crate) struct Asked {
 pub struct State {
     /// The name in the log: the time at which the run started.
     pub run: String,
-    /// Who began it, and why.
+    /// Who started the run, and why.
     #[serde(default)]
     pub by: By,
-    /// Who last asked for something: to resume, to pause, to end.
+    /// Who last asked the run to resume, pause or end.
     #[serde(default)]
     pub asked: By,
     /// The settings.
@@ -158,15 +158,15 @@ pub struct State {
     /// How long the step has been held and judged.
     #[serde(default)]
     pub held: Duration,
-    /// When it was last judged.
+    /// When the step was last judged.
     #[serde(default)]
     pub judged: Option<SystemTime>,
-    /// When the step has been held for the time of the plan; it may then still wait for proof.
+    /// When the step will have been held for the plan's time. It may then still wait for proof.
     #[serde(default)]
     pub hold_ends: Option<SystemTime>,
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
-    /// The folder of its report; `None` for the route's own.
+    /// The folder of the run's report; `None` for the route's own.
     #[serde(default)]
     pub report: Option<PathBuf>,
     /// The evidence of the run so far.
@@ -177,7 +177,7 @@ pub struct State {
     pub is_past: bool,
 }
 
-/// Evidence that another version has collected says nothing to this one: the step collects anew.
+/// Drops evidence that another version wrote in another form; the run then collects it anew.
 fn if_readable<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Trial>, D::Error> {
     let value = serde_json::Value::deserialize(from)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
@@ -209,20 +209,20 @@ impl State {
         files::replace(&State::file(route_dir), &serde_json::to_string_pretty(self)?)
     }
 
-    /// Begins the step at `step`, of which nothing was held yet.
+    /// Begins the step with index `step`, with no time held.
     pub(crate) fn begin_step(&mut self, step: usize) {
         self.step = step;
         self.held = Duration::ZERO;
     }
 
-    /// Sets the share that the run goes back to.
+    /// Sets the share that the run returns to.
     pub(crate) fn go_back_to(&mut self, back: Back) {
         if back == Back::Old {
             self.start_share = Share::NONE;
         }
     }
 
-    /// On whose behalf the run goes on.
+    /// Who the run acts for: whoever last asked it for something, else whoever started it.
     pub(crate) fn actor(&self) -> &str {
         if self.asked.actor.is_empty() { &self.by.actor } else { &self.asked.actor }
     }
@@ -250,7 +250,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What a run on a cluster tells the others.
+/// The state of a run on a cluster, as its process writes it for others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Told {
     /// Rises with each heartbeat.
@@ -263,7 +263,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// What is told of a run that no process holds.
+    /// The last entry of a run that no process holds any more.
     pub(crate) fn last(state: &State) -> Self {
         Told { beat: u64::MAX, holder: None, state: state.clone() }
     }

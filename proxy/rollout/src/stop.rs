@@ -1,4 +1,4 @@
-//! Stops a route, and ends that: `carve rollback` and `carve clear`.
+//! Stops a route and lifts a stop: `carve rollback` and `carve clear`.
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -16,7 +16,7 @@ use crate::split::current;
 use crate::stop_file::Stop;
 use crate::{files, metrics};
 
-/// How long a stop waits for the disk that keeps it over a restart.
+/// How long a stop waits until the disk has stored it for a restart.
 const KEPT_WITHIN: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 
@@ -25,32 +25,32 @@ pub fn in_force(nginx: &Nginx) -> anyhow::Result<Option<Stop>> {
     nginx.store.stop()
 }
 
-/// Refuses what must not happen while a route is stopped. The error says since when and why.
+/// Fails if the route is stopped. The error says since when, and why.
 pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
     if let Some(stop) = in_force(nginx)? {
-        bail!("{} is {}; `carve clear {0} --reason WHY` ends that", nginx.route, stop.said());
+        bail!("{} is {}; `carve clear {0} --reason WHY` ends the stop", nginx.route, stop.said());
     }
     Ok(())
 }
 
-/// Stops a route until [`release`]. A way back does this before anything else, since nothing that the rest of it waits
-/// for holds this up: no lock, no room on a disk, no check and no reload.
+/// Stops a route until [`release`]. A rollback does this first, since it takes effect at once: it needs no lock, no
+/// disk space, no check and no reload, unlike the rest of the rollback.
 pub(crate) fn brake(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
     nginx.store.put_stop(&Stop { is_brake: true, ..Stop::now(&nginx.by.actor, why) })
 }
 
-/// Ends what [`brake`] began, and no stop.
+/// Ends a [`brake`]. Leaves a stop by hand in force.
 pub(crate) fn release(nginx: &Nginx) -> anyhow::Result<()> {
     nginx.store.lift_stop(true)
 }
 
-/// Stops a route: returns once every nginx sends each new request of it to the old side, which takes milliseconds
-/// here, and about a second on a cluster. Gives a warning if the stop is in force, but will not outlast a restart.
-/// Fails if nginx does not say that the route is stopped.
+/// Stops a route. Returns once every nginx sends each new request of it to the old side, which takes milliseconds on
+/// one machine and about a second on a cluster. Returns a warning if the stop is in force but would not survive a
+/// restart. Fails if there is no such route, or nginx does not report the stop in time.
 pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     let stop = Stop::now(&nginx.by.actor, reason);
     nginx.store.put_stop(&stop)?;
-    // Nobody may have asked before whether there is such a route: a stop waits for no proxy.
+    // Checks only now whether the route exists, so that the stop did not wait for an answer of the proxies.
     if nginx.traffic.routes().is_ok_and(|all| all.iter().all(|known| known.name != nginx.route)) {
         nginx.store.lift_stop(false)?;
         bail!("there is no route {:?}", nginx.route);
@@ -58,7 +58,7 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     let deadline = Instant::now() + nginx.traffic.patience().0;
     while !nginx.traffic.is_stopped().or_else(|problem| match Instant::now() < deadline {
         true => Ok(false),
-        false => Err(problem.context("the stop is written down, but")),
+        false => Err(problem.context("the stop is recorded, but it is not known to be in force")),
     })? {
         ensure!(Instant::now() < deadline, "nginx does not stop the route");
         thread::sleep(POLL);
@@ -67,8 +67,8 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     Ok(nginx.store.kept_stop().and_then(|file| keep_over_restart(nginx, file, stop)))
 }
 
-/// Keeps a stop over a restart, and logs it. A disk that hangs must not hold up a stop, so a thread of its
-/// own writes, and is left behind where it takes too long.
+/// Stores a stop for a restart, and logs it. Returns a warning if it cannot be stored in time. A hung disk must not
+/// delay a stop, so another thread writes, and is left behind if it takes too long.
 fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String> {
     let nginx = nginx.clone();
     let (sender, receiver) = mpsc::channel();
@@ -92,8 +92,8 @@ fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String>
     Some(format!("the stop is in force, but a restart of the machine would end it: {problem}"))
 }
 
-/// Ends a stop. The share becomes 0 first, so that this moves no request. Fails if the route is not stopped, or the
-/// share cannot be set.
+/// Ends a stop and returns it. Sets the share to 0 first, so that no request moves to the new side. Fails if the reason
+/// is empty, the route is not stopped, or the share cannot be set.
 pub fn clear(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<Stop> {
     ensure!(!reason.trim().is_empty(), "--reason: say why the route may be split again");
     let stop = in_force(nginx)?.with_context(|| format!("{} is not stopped", nginx.route))?;
@@ -101,7 +101,7 @@ pub fn clear(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<Stop> {
     Ok(stop)
 }
 
-/// Does what [`clear`] does, whether the route is stopped or not.
+/// As [`clear`], but does not fail if the route is not stopped.
 pub(crate) fn lift(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<()> {
     let dir = nginx.route_dir();
     bring_to(nginx, lock, Share::NONE)?;

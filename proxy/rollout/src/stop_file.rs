@@ -1,16 +1,16 @@
-//! The stop of a route, by `carve rollback`: while it is in force, every new request of the route goes to its old side.
+//! The stop of a route, set by `carve rollback`. While it is in force, every new request of the route goes to its old
+//! side.
 //!
-//! nginx looks for the file `stop/NAME` before it splits a request and before it honours a header, so a
-//! stop needs no reload, no lock, no run and no Prometheus. The folder `stop` may be on a disk of its own,
-//! best in memory, so that a full or hung disk of the other files cannot hold up a stop. The file is there before it is
-//! needed, as `stop/.NAME`: to stop is to rename it, which takes no room on a disk.
+//! nginx looks for the file `stop/NAME` before it splits a request and before it honours a header, so a stop needs no
+//! reload, no lock, no run and no Prometheus. The folder `stop` may be on a file system of its own, preferably in
+//! memory, so that a full or hung disk cannot delay a stop. A spare file `stop/.NAME` exists in advance: stopping
+//! renames it, which needs no disk space.
 //!
-//! A run or a watcher that goes back puts the file down too, before anything else, and takes it away once the share
-//! is back: a brake. The file's mode tells a brake from a stop by hand, which nobody but `carve clear` takes away.
+//! A run or watcher that rolls back also creates the file first, and removes it once the share is back. This is called
+//! a brake. The file's mode tells a brake from a stop by hand, which only `carve clear` removes.
 //!
-//! `stop.json` in the route's folder has the time and the reason, and brings the stop back when nginx
-//! starts again. On a cluster that is the key `NAME.stop` of the ConfigMap; `carve follow` makes the file
-//! beside each nginx.
+//! `stop.json` in the route's folder has the time and the reason, and restores the stop when nginx starts again. On a
+//! cluster, the key `NAME.stop` of the ConfigMap does both, and `carve follow` creates the file beside each nginx.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -30,15 +30,15 @@ pub struct Stop {
     pub time: String,
     /// Why, in words.
     pub reason: String,
-    /// Who, as far as that is known.
+    /// Who stopped it, as far as that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub actor: String,
-    /// Whether it only lasts until the share is back.
+    /// Whether the stop is part of a rollback and ends once the share is back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_brake: bool,
 }
 
-/// The modes of the file. nginx only looks whether it is there.
+/// The modes of the file. nginx only checks whether it exists.
 const BRAKE: u32 = 0o600;
 const STOP: u32 = 0o644;
 
@@ -48,8 +48,8 @@ impl Stop {
         Stop { time, reason: reason.to_owned(), actor: actor.to_owned(), is_brake: false }
     }
 
-    /// The stop that [`Stop::text`] described. Any other text is a reason: somebody may have written it
-    /// with kubectl.
+    /// Parses the text of [`Stop::text`]. Any other text becomes the reason, since somebody may have written it with
+    /// kubectl.
     pub(crate) fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_else(|_| {
             let reason = text.trim().to_owned();
@@ -57,10 +57,10 @@ impl Stop {
         })
     }
 
-    /// Since when and why, for people. A full disk takes no reason, and one that is slow has none yet.
+    /// Describes since when and why the route is stopped. The reason may be missing: a full disk does not store it, and
+    /// a slow disk may not have stored it yet.
     pub fn said(&self) -> String {
-        let reason =
-            if self.reason.is_empty() { "no reason is written down" } else { &self.reason };
+        let reason = if self.reason.is_empty() { "no reason is recorded" } else { &self.reason };
         let by = if self.actor.is_empty() { String::new() } else { format!(" by {}", self.actor) };
         match &*self.time {
             "" => format!("stopped{by}: {reason}"),
@@ -84,7 +84,7 @@ fn file(nginx_dir: &Path, route: &str) -> PathBuf {
     folder(nginx_dir).join(route)
 }
 
-/// The file while the route is not stopped. No route's name begins with a dot.
+/// The spare file while the route is not stopped. No route's name begins with a dot.
 fn spare(nginx_dir: &Path, route: &str) -> PathBuf {
     folder(nginx_dir).join(format!(".{route}"))
 }
@@ -93,21 +93,21 @@ pub(crate) fn kept_file(route_dir: &Path) -> PathBuf {
     route_dir.join("stop.json")
 }
 
-/// Whether the file is there, beside this nginx.
+/// Whether the route is stopped at this nginx, by hand or by a brake.
 pub(crate) fn is_here(nginx_dir: &Path, route: &str) -> bool {
     file(nginx_dir, route).exists()
 }
 
-/// Since when this nginx has been stopped; `None` if it is not. A file in memory is younger than its stop
-/// after a restart, so the one on disk counts where it is there.
+/// Since when the route has been stopped at this nginx; `None` if it is not. After a restart the file in memory is
+/// younger than the stop, so `stop.json` counts if it exists.
 pub(crate) fn since(nginx_dir: &Path, route: &str) -> Option<SystemTime> {
     let modified = |file: PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
     let here = modified(file(nginx_dir, route))?;
     Some(modified(kept_file(&route_dir(nginx_dir, route))).unwrap_or(here))
 }
 
-/// Makes the folder of stops before nginx starts, as a link to `place` where one is given, and puts the
-/// stops back that were in force.
+/// Creates the folder of stops before nginx starts, as a link to `place` if given, and restores the stops that were in
+/// force. An error names the file or folder.
 pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
     let folder = folder(nginx_dir);
     let name = || folder.display().to_string();
@@ -137,7 +137,7 @@ pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the file of a later stop.
+/// Creates the spare file for a later stop.
 pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     let spare = spare(nginx_dir, route);
     if spare.exists() || is_here(nginx_dir, route) {
@@ -146,12 +146,12 @@ pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     File::create(&spare).map(drop).with_context(|| spare.display().to_string())
 }
 
-/// Puts the file down that nginx looks for, or takes it away.
+/// Creates or removes the file that nginx looks for.
 pub(crate) fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
     put_as(nginx_dir, route, is_stopped.then_some(STOP))
 }
 
-/// Makes the file what the cluster says of the route. Returns whether that has changed.
+/// Creates, changes or removes the file to match `stop`. Returns whether that changed anything.
 pub(crate) fn follow(nginx_dir: &Path, route: &str, stop: Option<&Stop>) -> anyhow::Result<bool> {
     let wanted = stop.map(|stop| if stop.is_brake { BRAKE } else { STOP });
     if mode(&file(nginx_dir, route)) == wanted {
@@ -166,9 +166,9 @@ fn put_as(nginx_dir: &Path, route: &str, wanted: Option<u32>) -> anyhow::Result<
     let done = match wanted {
         Some(mode) => {
             let set = |file: &Path| fs::set_permissions(file, Permissions::from_mode(mode));
-            // Before it is there: nobody sees a brake as a stop.
+            // Sets the mode before the rename, so that nobody sees a brake as a stop.
             let _ = set(&spare);
-            // It is gone if it was a brake that was released just now.
+            // Setting the mode fails if the file was a brake that was released just now; the second try creates it.
             let put = || place(nginx_dir, route).and_then(|()| set(&file));
             put().or_else(|_| put())
         }
@@ -178,24 +178,24 @@ fn put_as(nginx_dir: &Path, route: &str, wanted: Option<u32>) -> anyhow::Result<
     done.with_context(|| file.display().to_string())
 }
 
-/// Puts the file down as a brake, unless the route is stopped already.
+/// Creates the file as a brake, unless the route is already stopped.
 pub(crate) fn brake(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     if is_here(nginx_dir, route) {
         return Ok(());
     }
-    // Before it is there: afterwards, somebody may have made it a stop.
+    // Sets the mode before the rename: after it, somebody may already have turned the brake into a stop.
     let _ = fs::set_permissions(spare(nginx_dir, route), Permissions::from_mode(BRAKE));
     place(nginx_dir, route).with_context(|| file(nginx_dir, route).display().to_string())
 }
 
-/// Takes a brake away, and no stop.
+/// Removes a brake. Leaves a stop by hand in place.
 pub(crate) fn release(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     let (file, spare) = (file(nginx_dir, route), spare(nginx_dir, route));
     if mode(&file) != Some(BRAKE) {
         return Ok(());
     }
     put(nginx_dir, route, false)?;
-    // Somebody may have made it a stop just before.
+    // Somebody may have turned the brake into a stop between the check and the removal.
     if mode(&spare) == Some(STOP) { put(nginx_dir, route, true) } else { Ok(()) }
 }
 
@@ -208,7 +208,7 @@ fn mode(file: &Path) -> Option<u32> {
     file.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o777)
 }
 
-/// Makes sure that the file is there, best by a rename.
+/// Makes sure that the file exists: by renaming the spare file, or else by creating it.
 fn place(nginx_dir: &Path, route: &str) -> io::Result<()> {
     let file = file(nginx_dir, route);
     if file.exists() {
@@ -217,19 +217,19 @@ fn place(nginx_dir: &Path, route: &str) -> io::Result<()> {
     if fs::rename(spare(nginx_dir, route), &file).is_err() {
         let make = || File::options().write(true).create_new(true).mode(BRAKE).open(&file);
         let made = make().or_else(|_| {
-            // The folder in memory is gone.
+            // The folder in memory may be gone, so create it and try again.
             let folder = folder(nginx_dir);
             fs::create_dir_all(fs::read_link(&folder).unwrap_or(folder))?;
             make()
         });
         made.map(drop).or_else(|problem| if file.exists() { Ok(()) } else { Err(problem) })?;
     }
-    // For the metrics only.
+    // Only the metrics need the time.
     let _ = File::open(&file).and_then(|file| file.set_modified(SystemTime::now()));
     Ok(())
 }
 
-/// Stops a route before nginx starts, since the cluster says so.
+/// Stops a route before nginx starts, because the cluster has a stop for it.
 pub fn keep(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     put(nginx_dir, route, true)
 }

@@ -1,4 +1,5 @@
-//! Where the state of a route is kept, and who may change it: files on one machine, a ConfigMap on a cluster.
+//! Stores the state of a route, and lets one process at a time change it: in files on one machine, in a ConfigMap on a
+//! cluster.
 
 use std::fmt;
 use std::fs;
@@ -10,49 +11,49 @@ use crate::state::{Asked, State};
 use crate::stop_file::{self, Stop};
 use crate::{files, lock};
 
-/// What a run has last heard of its route.
+/// What a run last learned about its route.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heard {
     pub(crate) is_stopped: bool,
-    /// Another process has the run.
+    /// Whether another process holds the run.
     pub(crate) is_taken: bool,
 }
 
 /// The state of one route.
 pub(crate) trait Store: fmt::Debug + Send + Sync {
-    /// The split that is wanted; nginx may not serve it yet.
+    /// The wanted split; nginx may not serve it yet.
     fn wanted(&self) -> anyhow::Result<Split>;
-    /// Tells others the split in the route's folder, with the run that this process holds.
+    /// Publishes the split in the route's folder, and the run if this process holds it.
     fn publish(&self) -> anyhow::Result<()>;
     /// The stop that is in force.
     fn stop(&self) -> anyhow::Result<Option<Stop>>;
-    /// Stops the route. A brake changes nothing where the route is stopped already.
+    /// Stops the route. A brake changes nothing if the route is already stopped.
     fn put_stop(&self, stop: &Stop) -> anyhow::Result<()>;
-    /// Ends a stop; or else a brake, if there is one.
+    /// Ends a stop or a brake; with `only_brake`, leaves a stop in force.
     fn lift_stop(&self, only_brake: bool) -> anyhow::Result<()>;
-    /// The file that keeps a stop over a restart, where that needs one.
+    /// The file that stores a stop for a restart; `None` if the store itself survives one.
     fn kept_stop(&self) -> Option<PathBuf>;
-    /// Describes the process that changes the route now.
+    /// Describes the process that holds the route now; `None` if none does.
     fn holder(&self) -> anyhow::Result<Option<String>>;
-    /// Makes sure that no other process holds the route's run, and copies what it has left to the folder.
+    /// Fails if another process holds the route's run. Else copies the split and the run to the folder.
     fn take(&self) -> anyhow::Result<()>;
-    /// Keeps the state of a run that no process holds from now on.
+    /// Saves the state of a run and gives the run up.
     fn let_go(&self, state: &State) -> anyhow::Result<()>;
-    /// Whether another process carries on a run whose process ends.
+    /// Whether another process carries on the run when this process ends.
     fn is_carried_on(&self) -> bool;
-    /// Leaves a request for the run, or with `None` takes it back.
+    /// Leaves a request for the run; `None` withdraws it.
     fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()>;
-    /// Whether the run has not taken the request yet.
+    /// Whether a request is still waiting for the run to take it.
     fn is_asked(&self) -> anyhow::Result<bool>;
-    /// Tells others that this process is alive, and the run's state.
+    /// Publishes a heartbeat and the run's state.
     fn beat(&self, count: u64) -> anyhow::Result<()>;
-    /// What this process has last heard, at a heartbeat or now.
+    /// What this process last learned about the route: at the last heartbeat, or now.
     fn heard(&self) -> Heard;
-    /// Takes the request that has come for the run.
+    /// Takes a request for the run; `None` if there is none.
     fn take_request(&self) -> Option<Asked>;
 }
 
-/// The files of one machine: those below nginx' prefix.
+/// The files of one machine, below nginx' prefix.
 #[derive(Debug)]
 pub(crate) struct Files {
     pub(crate) nginx_dir: PathBuf,
@@ -111,7 +112,7 @@ impl Store for Files {
         Ok(lock::holder(&self.dir()))
     }
 
-    /// The lock of the folder says so.
+    /// Does nothing: on one machine the folder's lock is enough.
     fn take(&self) -> anyhow::Result<()> {
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Store for Files {
     }
 
     fn take_request(&self) -> Option<Asked> {
-        // Renamed before it is read, so that one which comes meanwhile is left for the next look.
+        // Renames the file before reading it, so that a request that arrives meanwhile stays for the next call.
         let taken = self.dir().join("ramp.request.taken");
         fs::rename(self.request(), &taken).ok()?;
         let text = fs::read_to_string(&taken);

@@ -1,4 +1,4 @@
-//! How traffic is moved: by one nginx, by all proxies of a cluster, or by the homes of sessions.
+//! Moves the traffic of a route: through one nginx, all proxies of a cluster, or the homes of sessions.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,24 +16,24 @@ use crate::lock::Lock;
 use crate::split::{Known, Split};
 
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// Answers in a row that say that a route is stopped, each over a new connection: any worker may take it.
+/// How often nginx must confirm a stop in a row, each time over a new connection, since any of its workers may answer.
 const ANSWERS: usize = 8;
 
-/// What moves the traffic of one route.
+/// Moves the traffic of one route.
 pub(crate) trait Traffic: fmt::Debug + Send + Sync {
-    /// Checks that what is to move it runs and answers.
+    /// Checks that the servers which move the traffic run and answer.
     fn find(&self) -> anyhow::Result<()> {
         self.served().map(drop)
     }
-    /// The right to make it read its files, which other routes have too.
+    /// Waits for the right to reload, which all routes of an nginx share. `None` if no reload is needed here.
     fn turn(&self) -> anyhow::Result<Option<Lock>> {
         Ok(None)
     }
-    /// Checks the files before they are read.
+    /// Checks the files before a reload.
     fn check(&self) -> anyhow::Result<()> {
         Ok(())
     }
-    /// Makes it read its files, if it does not do so by itself.
+    /// Reloads the files, if the servers do not reread them by themselves.
     fn reload(&self) -> anyhow::Result<Reloading> {
         Ok(Reloading { old_workers: Vec::new() })
     }
@@ -41,41 +41,41 @@ pub(crate) trait Traffic: fmt::Debug + Send + Sync {
     fn served(&self) -> anyhow::Result<Split>;
     /// Whether the route is stopped everywhere.
     fn is_stopped(&self) -> anyhow::Result<bool>;
-    /// The routes that there are.
+    /// All routes.
     fn routes(&self) -> anyhow::Result<Vec<Known>>;
-    /// How long to wait until a change is in force, and the time between two questions meanwhile.
+    /// How long to wait until a change is in force, and the pause between two checks.
     fn patience(&self) -> (Duration, Duration);
 }
 
-/// A reload in progress: the workers from before it.
+/// A reload in progress, with the process ids of the workers from before it.
 pub(crate) struct Reloading {
     pub(crate) old_workers: Vec<i32>,
 }
 
 impl Reloading {
-    /// Whether all workers from before the reload have stopped accepting connections. One that only finishes its
-    /// requests says so in its title.
+    /// Whether all workers from before the reload have stopped accepting connections. The title of a worker that only
+    /// finishes its requests contains "shutting down".
     pub(crate) fn is_over(&self) -> bool {
         let is_leaving = |title: String| title.is_empty() || title.contains("shutting down");
         self.old_workers.iter().all(|&worker| is_leaving(title(worker)))
     }
 }
 
-/// The process title; empty if the process is gone.
+/// The title of a process; empty if the process is gone.
 pub(crate) fn title(pid: i32) -> String {
     Process::new(pid).and_then(|process| process.cmdline()).unwrap_or_default().join(" ")
 }
 
-/// The homes of a route of sessions. They choose the side, and read the share file by themselves.
+/// The homes of a route of sessions, which choose the side and reread the share file by themselves.
 #[derive(Debug)]
 pub(crate) struct Homes {
     pub(crate) route_dir: PathBuf,
-    /// What asks the homes.
+    /// The nginx, or the proxies, in front of the homes.
     pub(crate) nginx: Arc<dyn Traffic>,
 }
 
 impl Traffic for Homes {
-    /// A home that does not run decides nothing, and reads the file when it starts.
+    /// Leaves out homes that do not run: they choose no side, and read the file when they start.
     fn served(&self) -> anyhow::Result<Split> {
         used_by(&route_file(&self.route_dir)?)
     }
@@ -93,7 +93,8 @@ impl Traffic for Homes {
     }
 }
 
-/// The split that every home of a route uses, asked at their admin listeners.
+/// Asks the running homes of a route at their admin listeners for the split that they use. Fails if none runs, one does
+/// not answer, or they differ.
 pub(crate) fn used_by(route: &Route) -> anyhow::Result<Split> {
     let urls = route.file.homes.iter().map(|home| format!("{}/share", home.admin));
     let answers = urls.map(|url| (http::body("the home", &url, ADMIN_TIMEOUT), url));
@@ -106,7 +107,8 @@ pub(crate) fn used_by(route: &Route) -> anyhow::Result<Split> {
     .context("no home of the route runs")
 }
 
-/// The split that each of them has, with their addresses; `None` if there are none.
+/// The split that all servers have; `None` if there are no servers. `all` has each server's split and address. Fails
+/// with the first error, or if the splits differ.
 pub(crate) fn agreed(
     all: impl Iterator<Item = anyhow::Result<(Split, String)>>,
 ) -> anyhow::Result<Option<Split>> {
@@ -125,7 +127,7 @@ pub(crate) fn agreed(
     Ok(agreed)
 }
 
-/// What an nginx answers at its admin listener, over a new connection.
+/// The body of an nginx' answer at its admin listener, over a new connection.
 pub(crate) fn ask(admin: SocketAddr, path: &str) -> anyhow::Result<String> {
     http::body("nginx", &format!("http://{admin}{path}"), ADMIN_TIMEOUT)
 }
@@ -136,7 +138,7 @@ pub(crate) fn served(admin: SocketAddr, route: &str) -> anyhow::Result<Split> {
     Split::from_json(&body).with_context(|| format!("{admin} answers {body:?}, which is no split"))
 }
 
-/// Whether an nginx has stopped a route.
+/// Whether all workers of an nginx have stopped a route.
 pub(crate) fn is_stopped(admin: SocketAddr, route: &str) -> anyhow::Result<bool> {
     for _ in 0..ANSWERS {
         if ask(admin, &format!("/stop/{route}"))?.trim() != "stopped" {

@@ -1,6 +1,6 @@
-//! Watches the runs: one that is unfinished and silent for its route's lease goes back, or holds, as the
-//! route file says. A run is silent if its process was killed or stopped, hangs, or has ended without a
-//! result: interrupted, or inconclusive.
+//! Watches the runs. If an unfinished run has been silent for its route's lease, its share goes back or stays, as the
+//! route file says. A run is silent if its process was killed or stopped, hangs, or ended as interrupted or
+//! inconclusive.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,10 +21,11 @@ use crate::state::{Phase, State};
 use crate::{export, history, pulse, stop};
 
 const LOOK: Duration = Duration::from_millis(500);
-/// Who sends silent runs back.
+/// The actor of the watcher's rollbacks.
 pub const WATCH: &str = "carve watch";
 
-/// Watches every route below nginx' prefix until `interrupted`, and reports on stderr. `nginx` gives the nginx of a route.
+/// Watches every route below nginx' prefix until `interrupted` is set, and reports on stderr. `nginx` returns the nginx
+/// of a route.
 pub fn watch(
     dir: &Path,
     nginx: impl Fn(&str) -> Nginx,
@@ -34,19 +35,20 @@ pub fn watch(
     let mut problem = Problem::default();
     while !interrupted.load(Ordering::Relaxed) {
         watcher.look(dir, |route, why| back(&nginx(route), why));
-        // Who follows this machine hears the heartbeat of a run there.
+        // The machines that follow this one get the heartbeats of its runs from the exported state.
         problem.report(export::write(dir).and_then(|()| written.write(dir, false)));
         thread::sleep(LOOK);
     }
     Ok(())
 }
 
-/// What was last heard of each route's run.
+/// The last heartbeat of each route's run.
 #[derive(Default)]
 pub(crate) struct Watcher(BTreeMap<String, Heard>);
 
 impl Watcher {
-    /// Calls `back` with each route whose run is silent, and why it goes back; again, if that fails.
+    /// Calls `back` for each route whose run is silent, with the route and the reason. Calls it again at the next look
+    /// if it fails.
     pub(crate) fn look(
         &mut self,
         dir: &Path,
@@ -60,11 +62,12 @@ impl Watcher {
     }
 }
 
-/// Only changes count, by this process' own clock, so neither a clock that jumps nor two that differ make a run silent.
+/// The heartbeat of one run. The watcher measures on its own monotonic clock how long it has not changed, so clocks
+/// that jump or differ do not make a run silent.
 struct Heard {
     beat: Option<SystemTime>,
     since: Instant,
-    /// Whether that was seen to, until the next heartbeat.
+    /// Whether the silence was handled; reset by the next heartbeat.
     is_lost: bool,
     problem: Problem,
 }
@@ -98,8 +101,8 @@ impl Heard {
     }
 }
 
-/// Stops the route, and goes back to where the run began. If that cannot be done, since its process holds the lock or
-/// nginx cannot reload, the route stays stopped.
+/// Brakes the route and returns to the run's start share. If that fails, because the run's process holds the lock or
+/// nginx cannot reload, stops the route instead.
 fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
     match back_to_start(nginx, why) {
         Ok(share) => {

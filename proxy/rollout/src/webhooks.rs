@@ -1,7 +1,7 @@
-//! Tells others how a run goes: a POST of JSON to each webhook.
+//! Posts the events of a run as JSON to each webhook.
 //!
-//! Each webhook has a thread and a bounded queue, so whoever goes back waits for none of them. What finds the queue
-//! full, or is refused for a minute, is given up and said on stderr.
+//! Each webhook has a thread and a bounded queue, so a rollback never waits for one. An event that finds the queue
+//! full, or that the webhook still refuses after all tries, is dropped and reported on stderr.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,14 +20,14 @@ use serde_json::json;
 use crate::http;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The seconds before each further try.
+/// The pauses before each further try, in seconds.
 const RETRIES: [u64; 5] = [1, 2, 4, 8, 16];
 const WAITING: usize = 64;
-/// How long a command that ends waits for what it has said.
+/// How long a command waits at its end for its events to be delivered.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(10);
 
-/// Where to post, and in which form: `URL`, or `slack:URL`.
+/// A webhook: `URL`, or `slack:URL` for Slack's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
     url: String,
@@ -46,17 +46,17 @@ impl FromStr for Webhook {
         let is_https = url.starts_with("https://");
         ensure!(
             is_https || url.starts_with("http://"),
-            "a webhook is http:// or https://, or slack: before that"
+            "a webhook must be http://..., https://..., or slack: before one of them"
         );
         ensure!(
             !is_https || cfg!(feature = "tls"),
-            "a webhook is https://, which this program is built without"
+            "a webhook is https://, but this program was built without TLS"
         );
         Ok(Webhook { url: url.to_owned(), is_slack })
     }
 }
 
-/// What has happened.
+/// An event of a run, or a rollback by hand.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Event {
     /// `begin`, `step`, `waiting`, `rollback` or `end`.
@@ -70,7 +70,7 @@ pub(crate) struct Event {
     pub(crate) phase: &'static str,
     /// The new side's share now.
     pub(crate) share_percent: Share,
-    /// Who began it, or asked for it.
+    /// Who started the run, or asked for the event.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) actor: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -107,27 +107,27 @@ impl fmt::Display for Event {
 /// The webhooks of a process.
 #[derive(Clone, Debug, Default)]
 pub struct Webhooks {
-    /// And whether it takes Slack's form.
+    /// The queue of each webhook, and whether it takes Slack's format.
     queues: Vec<(SyncSender<String>, bool)>,
-    /// What is not delivered yet.
+    /// The number of events not delivered yet.
     pending: Arc<AtomicUsize>,
 }
 
 impl Webhooks {
-    /// Starts a thread for each.
+    /// Starts a thread for each webhook.
     pub fn start(all: &[Webhook]) -> Self {
         let mut webhooks = Webhooks::default();
         for webhook in all {
             let (sender, receiver) = sync_channel(WAITING);
             let (url, pending) = (webhook.url.clone(), Arc::clone(&webhooks.pending));
-            // Never joined: it may wait for its server. It ends with the process.
+            // Never joined, since it may be waiting for its server. It ends with the process.
             thread::spawn(move || deliver(&url, &receiver, &pending));
             webhooks.queues.push((sender, webhook.is_slack));
         }
         webhooks
     }
 
-    /// Says what has happened, and waits for nothing.
+    /// Queues an event for every webhook. Does not wait.
     pub(crate) fn tell(&self, event: &Event) {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let text = event.to_string();
@@ -140,12 +140,12 @@ impl Webhooks {
             self.pending.fetch_add(1, Ordering::Relaxed);
             if queue.try_send(body).is_err() {
                 self.pending.fetch_sub(1, Ordering::Relaxed);
-                eprintln!("carve: a webhook is too slow: it is not told of: {event}");
+                eprintln!("carve: a webhook is too slow, so this event is dropped: {event}");
             }
         }
     }
 
-    /// Waits until all is delivered, for a few seconds.
+    /// Waits a few seconds for all events to be delivered.
     pub fn finish(&self) {
         let deadline = Instant::now() + LAST_WORDS;
         while self.pending.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
@@ -165,7 +165,7 @@ fn deliver(url: &str, bodies: &Receiver<String>, pending: &AtomicUsize) {
             outcome = post(url, &body);
         }
         if let Err(Refused::ForNow(problem) | Refused::ForGood(problem)) = outcome {
-            eprintln!("carve: a webhook was not told: {problem:#}");
+            eprintln!("carve: an event could not be posted to a webhook: {problem:#}");
         }
         pending.fetch_sub(1, Ordering::Relaxed);
     }

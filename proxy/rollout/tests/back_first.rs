@@ -1,4 +1,4 @@
-//! A way back stops the route before anything else: by a run, a watcher and hand, whatever is in the way of the rest.
+//! Every way back, by a run, the watcher or by hand, stops the route first, whatever blocks the other steps.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,7 +28,7 @@ enum Kind {
     FolderIsReadOnly,
 }
 
-/// What is in the way, until it is dropped.
+/// A fault that blocks the other steps until it is dropped.
 struct Fault<'a> {
     place: &'a Place,
     kind: Kind,
@@ -36,19 +36,19 @@ struct Fault<'a> {
 }
 
 impl<'a> Fault<'a> {
-    /// In the way of this process, which [`limited`] started.
+    /// Begins the fault for this process, which [`limited`] started.
     fn begin(place: &'a Place, kind: Kind, process: &Process) -> Self {
         let nginx = place.nginx();
         let mut locks = Vec::new();
         match kind {
             Kind::CheckHangs => fs::write(hangs(place), "").unwrap(),
             Kind::ReloadHangs => kill_process(master(place), Signal::STOP).unwrap(),
-            // The route's is a run's own.
+            // A run holds the lock of its route itself.
             Kind::LockIsHeld => {
                 locks.push(Lock::take(&nginx.dir).unwrap());
                 locks.extend(Lock::take(&nginx.route_dir()));
             }
-            // No file may grow: what a full disk is to a program.
+            // No file may grow, which is how a program sees a full disk.
             Kind::DiskIsFull => {
                 let none = Rlimit { current: Some(0), maximum: None };
                 let pid = Pid::from_raw(process.0.id().cast_signed());
@@ -71,7 +71,7 @@ impl Drop for Fault<'_> {
     }
 }
 
-/// While this file is there, `nginx -t` hangs.
+/// The file whose presence makes `nginx -t` hang.
 fn hangs(place: &Place) -> PathBuf {
     place.beside("hangs")
 }
@@ -88,8 +88,8 @@ fn set_modes(place: &Place, mode: u32) {
     }
 }
 
-/// Starts the program: a limit on files does not kill it, root may write no more than others, and `nginx -t` hangs
-/// on request.
+/// Starts the program so that a limit on file sizes does not kill it, that root has no more rights to write than
+/// others, and that `nginx -t` hangs while [`hangs`] exists.
 fn limited(place: &Place, args: &[&str]) -> Process {
     limited_to(place, "unlimited", args)
 }
@@ -126,15 +126,15 @@ fn start_run(place: &Place) -> Process {
     let gates = gates.display().to_string();
     let args = ["ramp", "--steps", "50", "--every", "100ms", "--hold", "60s", "--gates", &gates];
     let run = limited(place, &args);
-    // An earlier one may have left its state.
+    // An earlier run may have left its state.
     let is_at_50 = || place.nginx().served().is_ok_and(|it| it.share_percent.to_string() == "50");
     let holds = || place.succeeds(&["status"]).contains("holding: step 1 of 1, 50%\n");
     assert!(eventually(|| is_at_50() && holds()));
     run
 }
 
-/// Waits until every request goes to the old side, for `at_most` since then; or on a busy machine, for as much longer as
-/// ten starts of a program take there. What is in the way lasts longer.
+/// Waits until every request goes to the old side, at most `at_most` after `since`. On a busy machine it may take
+/// longer, by ten times the start of a program there; faults last longer than that.
 fn is_back(place: &Place, since: Instant, at_most: Duration) {
     let stopped = || {
         let url = format!("http://{}/stop/qrcode", place.at.admin);
@@ -162,7 +162,7 @@ fn goes_back_first(kind: Kind) {
     let stop = |name: &str| place.nginx().dir.join("stop").join(name);
     let again = || place.succeeds(&["clear", "--reason", "again"]);
 
-    // By hand, with the file that was there before.
+    // By hand, with the file that was prepared before.
     place.succeeds(&["split", "50"]);
     let inode = fs::metadata(stop(".qrcode")).unwrap().ino();
     let shell = Process(Command::new("sleep").arg("60").spawn().unwrap());
@@ -176,7 +176,7 @@ fn goes_back_first(kind: Kind) {
     drop(fault);
     again();
 
-    // By the watcher, of a run that was killed.
+    // By the watcher, after a run was killed.
     let watch = limited(&place, &["watch"]);
     let run = start_run(&place);
     run.signal(Signal::KILL);
@@ -189,14 +189,14 @@ fn goes_back_first(kind: Kind) {
     drop(fault);
     again();
 
-    // By a run, whose gate fails.
+    // By a run whose gate fails.
     let run = start_run(&place);
     let fault = Fault::begin(&place, kind, &run);
     measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });
     let prometheus = Prometheus { url: format!("http://{}", place.at.prometheus) };
     assert!(eventually(|| prometheus.number(MISMATCHES).is_ok_and(|number| number > 0.0)));
     is_back(&place, Instant::now(), second);
-    // It goes on once it can, and takes away what it put down.
+    // The run goes on once it can, and lifts its own stop.
     drop(fault);
     if kind == Kind::DiskIsFull {
         run.signal(Signal::KILL);
@@ -252,7 +252,7 @@ fn a_stop_by_hand_outlasts_the_way_back_of_a_run() {
     let fault = Fault::begin(&place, Kind::ReloadHangs, &run);
     measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });
     let metrics = |line: &str| place.read("ramp.prom").contains(line);
-    // Which is no stop that anybody has to clear.
+    // This is not a stop that somebody must clear.
     assert!(eventually(|| metrics("ramp_braked{route=\"qrcode\"} 1")));
     assert!(metrics("ramp_stopped{route=\"qrcode\"} 0"), "{}", place.read("ramp.prom"));
     place.succeeds(&["rollback", "--reason", "by hand"]);

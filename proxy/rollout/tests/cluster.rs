@@ -1,4 +1,4 @@
-//! A cluster's split: a ConfigMap behind a simulated Kubernetes API, and a real nginx that follows it.
+//! The split of a cluster: a ConfigMap behind a simulated Kubernetes API, and a real nginx that follows it.
 //! `make deploy-test` tests the same on a real cluster.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -110,7 +110,7 @@ fn a_cluster_stops_a_route_by_hand() {
     said(&["clear", "--reason", "even"]);
     assert!(eventually(|| !stopped()));
 
-    // kubectl can do it too, and its words are the reason.
+    // kubectl can stop a route too; the text that it writes is the reason.
     let set = |value: &str| {
         let mut object = api.object.lock().unwrap();
         object.data.insert("qrcode.stop".to_owned(), value.to_owned());
@@ -120,7 +120,7 @@ fn a_cluster_stops_a_route_by_hand() {
     assert!(said(&["status"]).contains("by kubectl"));
     said(&["clear", "--reason", "even"]);
 
-    // A run that goes back is no stop, until somebody stops the route as well.
+    // When a run goes back, this does not count as a stop until somebody stops the route as well.
     let metrics = |braked: u32, stopped: u32| {
         let (text, label) = (place.read("ramp.prom"), "{route=\"qrcode\"}");
         text.contains(&format!("ramp_braked{label} {braked}.0\n"))
@@ -163,16 +163,16 @@ fn the_share_of_sessions_moves_beside_each_home() {
         let output = from_elsewhere(&place, &api, &["split", "relay", percent]);
         assert!(output.status.success(), "{}", stderr(&output));
         assert_eq!(folders.each_ref().map(|folder| share(folder)), [percent, percent]);
-        // Beside nginx it is there for the metrics.
+        // nginx' folder has the share too, for the metrics.
         assert!(eventually(|| share(&place.nginx().dir) == percent));
     }
     let said = stdout(&from_elsewhere(&place, &api, &["status", "relay"]));
     assert!(said.contains("of the sessions") && said.contains("served  the same"), "{said}");
-    // Where no route is named, the one whose requests are split by nginx is meant.
+    // If no route is named, the route that nginx splits by request is meant.
     let said = stdout(&from_elsewhere(&place, &api, &["split", "30"]));
     assert!(said.contains("30% of qrcode"), "{said}");
     for follower in followers {
-        // What Kubernetes sends to a container of the proxy's image.
+        // The signal that Kubernetes sends to a container of the proxy's image.
         follower.signal(Signal::QUIT);
         assert_eq!(follower.wait(), Some(0));
     }
@@ -210,7 +210,7 @@ fn a_stop_by_hand_waits_for_no_proxy_and_no_dns() {
     assert!(split.status.success(), "{}", stderr(&split));
     let args = ["rollback", "qrcode", "--proxies", "proxies.invalid:1"];
     let mut command = in_cluster(&place, &api, &args);
-    // Nothing can be written there.
+    // Nobody can write to this folder.
     command.env("RAMP_NGINX_DIR", "/proc/nowhere").env("RAMP_TARGET", "kubernetes");
     let since = Instant::now();
     let stop = Process(command.stderr(Stdio::null()).spawn().unwrap());
@@ -245,7 +245,7 @@ fn somebody_elses_change_is_not_overwritten() {
     assert_eq!(api.share(), "5");
     assert_eq!(place.served().share_percent.to_string(), "5");
 
-    // Nor is the split of a run that another process begins in the meantime.
+    // The split also stays if another process begins a run in the meantime.
     let minute = json!({ "secs": 60, "nanos": 0 });
     let plan = json!({ "steps": [25.0], "hold": minute, "patience": minute, "gates": null });
     let state = json!({
@@ -395,14 +395,14 @@ fn without_dns_proxies_that_are_gone_hold_up_no_way_back() {
     let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
     assert!(from_elsewhere(&place, &api, &["split", "25"]).status.success());
-    // They take connections, and never answer.
+    // These accept connections but never answer.
     let gone = [(); 9].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let addresses = gone.iter().map(|it| it.local_addr().unwrap()).chain([place.at.admin]);
     let known: Vec<String> = addresses.map(|it| it.to_string()).collect();
     fs::write(place.beside("elsewhere/proxies"), known.join("\n")).unwrap();
     let mut command = in_cluster(&place, &api, &["split", "0", "--proxies", "proxies.invalid:1"]);
     command.env("RAMP_NGINX_DIR", place.beside("elsewhere")).env("RAMP_TARGET", "kubernetes");
-    // Once the route is stopped, it waits for all of them.
+    // After it has stopped the route, it waits for all of them.
     let set = Process(command.spawn().unwrap());
     assert!(eventually(|| api.object.lock().unwrap().data.contains_key("qrcode.stop")));
     set.signal(Signal::KILL);

@@ -1,4 +1,4 @@
-//! `carve judge`: what the tests would have decided, by a real Prometheus' history and by the counts kept of it.
+//! `carve judge`: what the tests would have decided, from a real Prometheus' history and from the kept counts.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ fn gates(place: &Place) -> String {
     file.display().to_string()
 }
 
-/// Exit code and output.
+/// Runs `carve judge` and returns its exit code and output.
 fn judge(place: &Place, args: &[&str]) -> (Option<i32>, String) {
     let output = place.run(&[&["judge", "qrcode"], args].concat());
     (output.status.code(), stdout(&output) + &stderr(&output))

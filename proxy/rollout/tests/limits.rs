@@ -1,4 +1,4 @@
-//! What nginx repeats, refuses and believes: kept connections, limits, addresses and marks.
+//! What nginx repeats, refuses and trusts: kept connections, limits, clients' addresses and marks.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,11 +15,11 @@ use rollout::Route;
 use service_kit::testing::timed;
 use support::{Place, eventually, routes};
 
-/// What the server does with a request.
+/// How the server treats a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
-    /// It answers the first request of a connection and closes at the second, as a server does whose
-    /// idle connection ends when a request is on its way.
+    /// It answers the first request of a connection and closes it at the second one, like a server that closes an idle
+    /// connection while a request is on its way.
     FirstOfConnection,
     /// It closes at every request.
     Never,
@@ -29,7 +29,7 @@ enum Answers {
     Always,
 }
 
-/// A server that notes every head it gets.
+/// A server that records the head of every request.
 struct Server {
     address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
@@ -54,7 +54,7 @@ impl Server {
         self.heads.lock().unwrap().clone()
     }
 
-    /// The methods of all requests so far, which are then forgotten.
+    /// The methods of all requests so far, which it then forgets.
     fn take_methods(&self) -> Vec<String> {
         let heads = std::mem::take(&mut *self.heads.lock().unwrap());
         heads.iter().map(|head| head.split(' ').next().unwrap().to_owned()).collect()
@@ -92,7 +92,7 @@ fn serve(mut stream: &TcpStream, heads: &Mutex<Vec<String>>, answers: Answers) {
     }
 }
 
-/// A header's value; empty if there is none.
+/// A header's value; empty if the header is missing.
 fn header<'a>(head: &'a str, name: &str) -> &'a str {
     let mut lines = head.lines().filter_map(|line| line.split_once(':'));
     let found = lines.find(|(header, _)| header.eq_ignore_ascii_case(name));
@@ -109,7 +109,7 @@ fn place_with(server: &Server, settings: &str) -> Place {
     place
 }
 
-/// Changes a file of nginx and starts nginx anew.
+/// Changes a file of nginx and restarts nginx.
 fn with_change(place: &mut Place, file: &str, from: &str, to: &str) {
     let file = place.file(file);
     let text = fs::read_to_string(&file).unwrap();
@@ -130,7 +130,7 @@ fn connect(place: &Place, from: Ipv4Addr) -> TcpStream {
     stream
 }
 
-/// Sends a request and reads its answer; status, head, body.
+/// Sends a request and returns its answer: status, head and body.
 fn ask(stream: &mut TcpStream, line: &str, headers: &str, body: &str) -> (u16, String, String) {
     let length = body.len();
     let request =
@@ -153,7 +153,7 @@ const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 fn what_fails_on_a_stale_kept_connection_is_repeated_once_but_no_post() {
     let server = Server::start(Answers::FirstOfConnection);
     let place = place_with(&server, "methods = [\"GET\", \"POST\"]\nfallback = \"none\"");
-    // One connection, so one worker of nginx with its kept connections.
+    // With one connection, one worker of nginx serves all requests and has all kept connections.
     let mut client = connect(&place, HERE);
     let mut ask = |method: &str| ask(&mut client, &format!("{method} /other"), "", "body").0;
     assert_eq!(ask("GET"), 200);
@@ -187,7 +187,7 @@ fn stale_connections_of_the_app_are_no_failures_of_pages() {
     assert!(server.take_methods().len() > 6, "some were repeated");
 }
 
-/// Occupies the connections of an address until they are dropped.
+/// Occupies the connections of an address until the returned value is dropped.
 fn occupy(
     place: &Place,
     server: &Server,
@@ -288,7 +288,7 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
         "limit_conn by_address 2;",
     );
     let _open = occupy(&place, &server, HERE, "", 2);
-    // The new side, the old side and a page.
+    // Paths of the new side, of the old side and of a page.
     place.succeeds(&["split", "qrcode", "50"]);
     let paths = ["/other", "/qrcode?text=1", "/qrcode?text=2", "/qrcode?text=3", "/", "/api/links"];
     for path in paths {
@@ -304,7 +304,7 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
         assert_eq!(header(&head, "cache-control"), "no-store", "{path}");
         assert!(took < Duration::from_secs(1), "{path}: {took:?}");
     }
-    // Another address has a limit of its own.
+    // Another address has its own limit.
     let other = Ipv4Addr::new(127, 0, 0, 9);
     assert_eq!(ask(&mut connect(&place, other), "GET /", "", "").0, 200);
     let edge = || fs::read_to_string(place.file("edge/access.log")).unwrap();
@@ -330,7 +330,7 @@ fn place_with_other_services() -> Place {
     place
 }
 
-/// Paths of the API and of other services, each of which a client may ask for in a storm.
+/// Paths of the API and of other services, which a client may ask for many times at once.
 const PICTURES: [&str; 12] = [
     "/v1/qr?text=a",
     "/v1/qr?text=a&dark=036",
@@ -349,7 +349,7 @@ const PICTURES: [&str; 12] = [
 #[test]
 fn pictures_are_limited_by_address_and_never_fall_back() {
     let mut place = place_with_other_services();
-    // So that no machine is too slow to go beyond it.
+    // A low limit, so that even a slow machine exceeds it.
     with_change(
         &mut place,
         "app-http.conf",
@@ -360,7 +360,7 @@ fn pictures_are_limited_by_address_and_never_fall_back() {
         with_change(&mut place, file, "burst=400", "burst=4");
     }
     for (number, path) in (1..).zip(PICTURES) {
-        // Of each address of its own.
+        // Each path is asked for from an address of its own.
         let from = Ipv4Addr::new(127, 0, 1, number);
         let asked = |_| ask(&mut connect(&place, from), &format!("GET {path}"), "", "");
         let answers: Vec<(u16, String, String)> = (0..30).map(asked).collect();
@@ -383,7 +383,7 @@ fn pictures_are_limited_by_address_and_never_fall_back() {
 fn what_nginx_refuses_below_v1_is_a_problem_document() {
     let place = place_with_other_services();
     let large = "x".repeat((11 << 20) + 1);
-    // 980 characters of Chinese.
+    // 980 Chinese characters.
     let long = format!("GET /v1/qr?text={}", "%E6%BC%A2".repeat(980));
     for (line, body, status) in [("POST /v1/decode", &*large, 413), (&*long, "", 414)] {
         let (found, head, body) = ask(&mut connect(&place, HERE), line, "", body);
@@ -419,7 +419,7 @@ fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
     );
     let trusted = "set_real_ip_from 127.0.0.1;\nset_real_ip_from 198.51.100.0/24;\ngeo $may_choose";
     with_change(&mut place, "clients.conf", "geo $may_choose", trusted);
-    // What the client writes itself comes first, and a second load balancer last.
+    // The client's own value comes first, and a second load balancer comes last.
     let client = "X-Forwarded-For: 10.0.0.1, 192.0.2.7, 198.51.100.1\r\n";
     let _open = occupy(&place, &server, HERE, client, 2);
     for head in server.heads() {
@@ -429,7 +429,7 @@ fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
     let status = |headers| ask(&mut connect(&place, HERE), "GET /", headers, "").0;
     assert_eq!(status(client), 429);
     assert_eq!(status("X-Forwarded-For: 10.0.0.1, 192.0.2.8\r\n"), 200);
-    // From elsewhere, the header is only a claim.
+    // From elsewhere, the header is not trusted.
     let elsewhere = Ipv4Addr::new(127, 0, 0, 9);
     let _open = occupy(&place, &server, elsewhere, client, 2);
     assert_eq!(header(server.heads().last().unwrap(), "x-forwarded-for"), "127.0.0.9");
@@ -464,7 +464,7 @@ fn only_addresses_that_are_named_choose_a_side_and_nobody_sends_the_marks() {
     assert_eq!(body("old", ""), "old");
     assert_eq!(body("old", "X-Forwarded-For: 10.1.2.3\r\n"), "old", "a private network");
     assert_eq!(server.heads().len(), 0);
-    // Everybody else gets the side of the split, here the new one.
+    // All other clients get the side of the split, here the new side.
     for client in ["192.0.2.7", "10.1.2.3, 192.0.2.7", "172.15.0.1", "2001:db8::1"] {
         let forwarded = format!("X-Forwarded-For: {client}\r\n");
         assert_eq!(body("old", &forwarded), "server", "{client}");

@@ -1,4 +1,4 @@
-//! Three machines without Kubernetes: two proxies follow the state of the first one, over HTTP.
+//! Three machines without Kubernetes: two proxies follow the state of the first machine over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually};
 
-/// How soon a rollback must be in force everywhere.
+/// The time within which a rollback must be in force everywhere.
 const SOON: Duration = Duration::from_secs(1);
 
 fn started(place: &Place, args: &[&str]) -> Process {
@@ -26,7 +26,7 @@ fn is_stopped(place: &Place) -> bool {
     rollout::http::get(&url, Duration::from_secs(2)).is_ok_and(|(_, body)| body == "stopped\n")
 }
 
-/// The first machine with what watches its runs, and two that follow it.
+/// The first machine with the watcher of its runs, and two machines that follow it.
 struct Machines {
     first: Place,
     watcher: Option<Process>,
@@ -35,7 +35,7 @@ struct Machines {
 }
 
 impl Machines {
-    /// The run of the first one is lost after four seconds of silence.
+    /// Starts the machines. A run of the first one counts as lost after four seconds of silence.
     fn start() -> Self {
         let text =
             format!("{}\n[ramp]\nlease = \"4s\"\n", include_str!("../../routes/qrcode.toml"));
@@ -75,7 +75,7 @@ fn a_share_and_a_rollback_hold_on_all_machines() {
     machines.first.succeeds(&["rollback", "--reason", "odd"]);
     assert!(eventually(|| machines.all().all(is_stopped)));
     assert!(since.elapsed() < SOON + Duration::from_secs(1), "{:?}", since.elapsed());
-    // The first machine being away changes nothing.
+    // The absence of the first machine changes nothing.
     let Machines { mut first, watcher, others, mut followers } = machines;
     first.stop_nginx();
     thread::sleep(Duration::from_secs(2));
@@ -106,7 +106,7 @@ fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
     assert!(eventually(holds), "it hears the run");
     thread::sleep(Duration::from_secs(5));
     assert!(!machines.others.iter().any(is_stopped), "as long as it is heard");
-    // The whole first machine: nobody is left to say anything.
+    // The whole first machine goes down, so nobody can tell the others anything.
     machines.watcher.take().unwrap().signal(Signal::KILL);
     run.signal(Signal::KILL);
     // Both others hear the last heartbeat. One that hears it only when the machine is back counts the lease from there.
@@ -114,7 +114,7 @@ fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
     machines.first.stop_nginx();
     assert!(eventually(|| machines.others.iter().all(is_stopped)), "after the lease");
 
-    // It comes back, and somebody ends the run.
+    // The first machine comes back, and somebody ends the run.
     machines.first.start_nginx();
     thread::sleep(Duration::from_secs(2));
     assert!(machines.others.iter().all(is_stopped), "the run is silent still");

@@ -1,4 +1,4 @@
-//! `carve plan` by the traffic that a real Prometheus has counted.
+//! `carve plan` with the traffic that a real Prometheus has counted.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ fn it_says_how_long_each_step_takes_and_proposes_steps_that_end_in_time() {
     assert_eq!(step, "1m", "{said}");
     let last = said.lines().last().unwrap();
     assert!(last.starts_with("Within 40m: carve ramp qrcode --steps 1,25 --hold '"), "{said}");
-    // In a minute, not even the proof is there.
+    // Two seconds are not even enough for the proof.
     let said = place.fails(4, &["plan", "--past", "4s", "--hold", "1s", "--within", "2s"]);
     assert_eq!(said, "", "{said}");
 }

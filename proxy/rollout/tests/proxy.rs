@@ -28,7 +28,7 @@ fn only_502_503_and_504_of_the_new_side_fall_back() {
     assert_eq!(place.get("/qrcode?text=a").1, "new");
 }
 
-/// Receives the mirrored requests and answers at once or never.
+/// Receives the mirrored requests, and answers them at once or never.
 struct Shadow {
     received: Arc<Mutex<Vec<String>>>,
 }
@@ -75,7 +75,7 @@ fn a_share_of_all_requests_is_mirrored_unchanged() {
     let odd = ["/qrcode?text=a%20b+c/d?e=f&g", "/qrcode?text=%E2%82%AC&text=2", "/qrcode"];
     for (before, path) in odd.into_iter().enumerate() {
         place.get(path);
-        // Each comes over a connection of its own, so the next could come first.
+        // Each request has a connection of its own, so the next one could arrive first.
         assert!(eventually(|| shadow.received().len() == before + 1), "{path}");
     }
     for path in ["/", "/%71rcode?text=a", "/.mirror/qrcode", "/qrcode/"] {
@@ -129,7 +129,7 @@ fn a_shadow_that_hangs_or_is_down_delays_nobody() {
     println!(
         "5000 requests: {without:?} unmirrored, {down:?} if it is down, {hangs:?} if it hangs"
     );
-    // At 100 ms per request, waiting for each would take minutes.
+    // If each request waited for 100 ms, this would take minutes.
     assert!((1..50).contains(&received), "{received} of 5000 reached the shadow");
     let slowest = without + Duration::from_secs(5);
     assert!(down < slowest && hangs < slowest, "{without:?}, {down:?}, {hangs:?}");

@@ -1,4 +1,4 @@
-//! The report that a run leaves.
+//! The report that a run writes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually};
 
-/// Tests with short blocks, and a gate that goes back at once.
+/// Tests with short blocks, and a gate that fails at once.
 fn gates(place: &Place) -> String {
     let file = place.beside("gates.toml");
     let gates = "overlap = \"1s\"\nblock = \"200ms\"\n\
@@ -30,7 +30,7 @@ fn start_run(place: &Place, hold: &str, more: &[&str]) -> Process {
     Process(command.args(more).stdout(Stdio::null()).spawn().unwrap())
 }
 
-/// The only report of a folder, as JSON and as HTML.
+/// The only report in a folder, as JSON and as HTML.
 fn report(folder: &Path) -> (Value, String) {
     let files: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
@@ -74,12 +74,12 @@ fn a_run_that_has_ended_leaves_its_report() {
         points.len() > 1 && points[0]["step"] == 1 && points.last().unwrap()["upper"].is_number()
     );
     assert!(done["compared"]["match"].as_f64().unwrap() > 100.0, "{done}");
-    // The page has the same, and nothing that ends its element.
+    // The page has the same data, in which nothing ends its element.
     let (_, rest) = html.split_once("id=\"report\">").unwrap();
     let (embedded, _) = rest.split_once("</script>").unwrap();
     assert_eq!(serde_json::from_str::<Value>(embedded).unwrap(), done);
 
-    // One that goes back, with its report elsewhere.
+    // This run goes back, and has its report elsewhere.
     place.succeeds(&["split", "0"]);
     let folder = place.beside("reports");
     let run = start_run(&place, "60s", &["--report", folder.to_str().unwrap()]);

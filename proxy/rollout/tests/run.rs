@@ -29,7 +29,7 @@ fn measured(place: &Place) -> Measured {
     measured
 }
 
-/// Runs to the end.
+/// Runs `carve ramp` to its end.
 fn run(place: &Place, hold: &str) -> Output {
     let args = run_args(place, hold);
     place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap()
@@ -140,7 +140,6 @@ fn differences_beyond_the_old_sides_own_roll_back() {
     assert_eq!(place.share(), "0");
 }
 
-/// Behind a login, a shadow without credentials gets 401 from both sides, whatever clients get.
 #[test]
 fn a_step_without_pairs_says_why() {
     let place = Place::new();
@@ -154,6 +153,7 @@ fn a_step_without_pairs_says_why() {
     assert_eq!(place.share(), "5");
 }
 
+/// Behind a login, a shadow without credentials gets 401 from both sides, whatever clients get.
 #[test]
 fn a_run_waits_while_the_shadow_gets_other_answers_than_clients() {
     let place = Place::new();
@@ -162,7 +162,7 @@ fn a_run_waits_while_the_shadow_gets_other_answers_than_clients() {
     let process = start(&place, "1s");
     says(&place, "inconclusive  shadow-answers");
     thread::sleep(Duration::from_secs(4));
-    // As long as requests come it waits, and says what to do.
+    // It waits as long as requests come, and says what to do.
     says(&place, "clients get 100 % 2xx, the shadow 100 % 4xx; it does not ask as they do");
     assert!(place.succeeds(&["status"]).contains("step 1 of 3, 5%\n"), "it waits");
     assert!(place.succeeds(&["status"]).contains("shadow.send_headers of the route file"));
@@ -177,7 +177,7 @@ fn a_run_that_is_rolled_back_leaves_the_other_route_alone() {
     let place = Place::with(&routes());
     place.succeeds(&["split", "report", "25"]);
     let measured = measured(&place);
-    // Over a new connection each: a reload closes idle ones.
+    // Each over a new connection, since a reload closes idle ones.
     let sides = || -> Vec<String> {
         let answers = (0..100).map(|key| place.get(&format!("/report/a?n={key}")));
         answers.map(|(status, side)| format!("{status} {side}")).collect()
@@ -205,7 +205,7 @@ fn a_run_that_is_rolled_back_leaves_the_other_route_alone() {
     let figures = place.read("ramp.prom");
     assert!(figures.contains("ramp_phase{route=\"qrcode\",phase=\"rolled_back\"} 1"), "{figures}");
     assert!(figures.contains("ramp_share_percent{route=\"report\"} 25.0"), "{figures}");
-    // An alert on a run that was rolled back ends when somebody sets the share.
+    // The alert on a run that was rolled back ends when somebody sets the share.
     place.succeeds(&["split", "qrcode", "7"]);
     assert!(!place.read("ramp.prom").contains("ramp_phase"), "{}", place.read("ramp.prom"));
 }
@@ -242,7 +242,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
     ] {
         measured.set(traffic);
         let judge = || {
-            // The window and two scrapes: the earlier traffic must have left the window.
+            // After the window and two scrapes, the earlier traffic has left the window.
             thread::sleep(Duration::from_millis(4900));
             let args = ["ramp", "--dry-run", "--hold", "4s", "--gates", &gates];
             let output = place.run(&args);
@@ -251,7 +251,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         let is_so = |(status, said): &(_, String)| *status == Some(code) && said.contains(named);
         let mut judged = judge();
         if !is_so(&judged) {
-            // A machine that stalls misses scrapes; what is so is so in the next window, too.
+            // A machine that stalls misses scrapes. A true result is the same in the next window.
             judged = judge();
         }
         assert!(is_so(&judged), "{traffic:?}: {code}, {named}: {judged:?}");
@@ -260,8 +260,8 @@ fn each_gate_passes_fails_or_waits_as_configured() {
     assert!(!place.file("ramp.json").exists() && !place.file("ramp.log").exists());
 }
 
-/// Prometheus marks a series as ended when it sees its instance go. Of what went meanwhile it answers with the last
-/// sample for five minutes.
+/// Prometheus marks a series as ended when it sees its instance end. For instances that ended while Prometheus was
+/// away, it returns the last sample for five minutes.
 #[test]
 fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
     let place = Place::new();
@@ -274,7 +274,7 @@ fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
     // The gates look at the last 15 s.
     thread::sleep(Duration::from_secs(17));
     let mut said = String::new();
-    // A machine that stalls misses scrapes; what is so is so in the next window, too.
+    // A machine that stalls misses scrapes. A true result is the same in the next window.
     let passes = eventually(|| {
         let (status, now) =
             code(&place.run(&["ramp", "--dry-run", "--hold", "4s", "--gates", &gates]));
@@ -339,7 +339,7 @@ fn a_run_pauses_resumes_and_aborts_on_request_from_another_shell() {
     assert_eq!(place.share(), "0");
     assert!(place.fails(1, &["abort"]).contains("no unfinished run"));
 
-    // A pause does not stop the gates.
+    // A pause does not suspend the gates.
     let process = start(&place, "30s");
     says(&place, "holding: step 1 of 3");
     place.succeeds(&["pause"]);

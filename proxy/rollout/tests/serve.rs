@@ -1,4 +1,4 @@
-//! `carve serve`: runs on a cluster, behind a simulated Kubernetes API and in front of a real nginx and Prometheus.
+//! `carve serve` on a cluster: runs behind a simulated Kubernetes API, in front of a real nginx and Prometheus.
 //! `make deploy-test` tests the same on a real cluster.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -18,7 +18,7 @@ use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, built, eventually, gates, routes, stderr, stdout};
 
-/// A proxy at 0 % with traffic that passes every gate, which follows the ConfigMap.
+/// A proxy that follows the ConfigMap, at 0 % and with traffic that passes every gate.
 struct Stage {
     place: Place,
     api: Api,
@@ -83,7 +83,7 @@ impl Stage {
         self.api.run()["state"]["held"]["secs"].as_u64().unwrap_or_default()
     }
 
-    /// The requests that the run's tests have counted.
+    /// The number of requests that the run's tests have counted.
     fn counted(&self) -> f64 {
         self.api.run()["state"]["trial"]["asked"].as_f64().unwrap_or_default()
     }
@@ -105,18 +105,18 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     let args = ["ramp", "--steps", "50,100", "--hold", "1s", "--gates", &gates];
     let said = stage.says(&args);
     assert!(
-        said.contains("The run is ordered") && said.contains("done: step 2 of 2, 100%"),
+        said.contains("The run is recorded") && said.contains("done: step 2 of 2, 100%"),
         "{said}"
     );
     assert!(stage.is_at("100") && stage.api.share() == "100");
-    // They are written when the process sees the end itself, which may be after its command.
+    // The process writes these when it sees the end itself, which may be after its command has ended.
     for line in [
         "ramp_phase{route=\"qrcode\",phase=\"done\"} 1",
         "ramp_share_percent{route=\"qrcode\"} 100",
     ] {
         assert!(eventually(|| asked(admin, "metrics").unwrap().1.contains(line)), "{line}");
     }
-    // What others set is in its metrics too.
+    // Its metrics also show a share that others set.
     stage.says(&["split", "25"]);
     let is_25 =
         || asked(admin, "metrics").unwrap().1.contains("ramp_share_percent{route=\"qrcode\"} 25");
@@ -148,7 +148,7 @@ fn a_run_goes_on_in_the_middle_of_its_step_after_its_process_ended_or_was_killed
     assert!(eventually(|| stage.held_seconds() > held));
     assert!(stage.is_at("50") && !stage.is_stopped());
 
-    // What is paused stays so.
+    // A paused run stays paused.
     stage.says(&["pause"]);
     assert!(eventually(|| stage.phase() == "paused"));
     drop(third);
@@ -177,17 +177,17 @@ fn of_two_processes_one_has_the_run() {
         from_elsewhere(&stage.place, &stage.api, &["ramp", "--steps", "50", "--hold", "600s"]);
     assert!(stderr(&refused).contains("held by the run of ramp-a"), "{}", stderr(&refused));
 
-    // One that hangs loses it, and takes nothing back when it wakes up.
+    // A process that hangs loses the run, and reverts nothing when it wakes up.
     first.signal(Signal::STOP);
     let is_taken = eventually(|| stage.is_held_by("ramp-b"));
-    first.signal(Signal::CONT); // before any assertion, which would wait for its end
+    first.signal(Signal::CONT); // before any assertion, since a failed one would wait for the process
     assert!(is_taken);
     let until = Instant::now() + Duration::from_secs(6);
     while Instant::now() < until {
         assert!(stage.is_held_by("ramp-b"), "{}", stage.api.run()["holder"]);
         thread::sleep(Duration::from_millis(50));
     }
-    // The way back works whatever holds the run.
+    // The way back works, whoever holds the run.
     assert!(stage.says(&["split", "0"]).contains("0% of qrcode"));
     assert!(stage.is_at("0"));
     assert!(eventually(|| !stage.is_stopped()), "the stop of `set 0` is lifted");
@@ -201,7 +201,7 @@ fn a_run_goes_on_after_the_api_was_away() {
     stage.order("12s");
     assert!(eventually(|| stage.held_seconds() >= 1));
     stage.api.be_away(true);
-    // The step ends meanwhile, and cannot say so.
+    // The step ends meanwhile, but the process cannot write that.
     thread::sleep(Duration::from_secs(16));
     assert!(stage.is_at("50") && !stage.is_stopped());
     stage.api.be_away(false);
@@ -222,7 +222,7 @@ fn a_run_that_nobody_carries_on_is_stopped_by_the_proxies() {
     let metrics = || stage.place.read("ramp.prom");
     let lost = "ramp_phase{route=\"qrcode\",phase=\"lost\"} 1";
     assert!(eventually(|| metrics().contains(lost)), "{}", metrics());
-    // Whoever comes later has nothing to carry on.
+    // A process that starts later finds no run to carry on.
     let _late = stage.serve("ramp-b");
     thread::sleep(Duration::from_secs(2));
     assert_eq!(stage.phase(), "lost");

@@ -1,5 +1,5 @@
-//! The share of a route of sessions: its homes read it, and nginx is not reloaded. The homes here are small
-//! servers; `carve/tests/relay.rs` has the real ones.
+//! The share of a route of sessions: its homes read it, and nginx is not reloaded. The homes here are small servers;
+//! `carve/tests/relay.rs` uses the real ones.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ fn share_file(place: &Place) -> PathBuf {
     place.nginx_of("relay").route_dir().join("share")
 }
 
-/// The first line, which is what homes use.
+/// The first line of the share file, which the homes use.
 fn share(place: &Place) -> String {
     fs::read_to_string(share_file(place)).unwrap().lines().next().unwrap().to_owned()
 }
@@ -24,7 +24,7 @@ fn set(percent: &str) -> [&str; 3] {
     ["split", "relay", percent]
 }
 
-/// The processes of nginx: a reload replaces the workers.
+/// The processes of nginx. A reload replaces the workers.
 fn workers(place: &Place) -> String {
     let pid = fs::read_to_string(place.nginx().dir.join("nginx.pid")).unwrap();
     let pid = pid.trim();
@@ -61,7 +61,7 @@ fn the_share_moves_without_a_reload_once_every_home_uses_it() {
     place.succeeds(&["clear", "--reason", "a test", "relay"]);
     assert_eq!(share(&place), "0");
     assert_eq!(workers(&place), before, "nginx was reloaded");
-    // Where no route is named, the one whose requests are split by nginx is meant.
+    // If no route is named, the route that nginx splits by request is meant.
     assert!(place.succeeds(&["split", "30"]).contains("30% of qrcode"));
     assert_ne!(workers(&place), before);
 }
@@ -78,7 +78,7 @@ fn a_home_that_does_not_run_decides_nothing_and_without_any_nothing_moves() {
     let said = none.fails(1, &set("25"));
     assert!(said.contains("no home of the route runs"), "{said}");
     assert_eq!(share(&none), "0");
-    // Back to the old side works whatever holds: it is a stop, which nginx sees.
+    // The way back always works: it is a stop, which nginx reads.
     let said = none.succeeds(&set("0"));
     assert!(said.contains("relay is stopped"), "{said}");
 }

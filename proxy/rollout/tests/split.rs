@@ -56,7 +56,7 @@ fn requests_with_the_same_key_go_to_the_same_side() {
         curl.args(["-s", "--interface", from, "-H", cookie, &url]);
         String::from_utf8(curl.output().unwrap().stdout).unwrap()
     };
-    // Whether each value always gets the same side, and whether both sides occur.
+    // Returns whether each value always gets the same side, and whether both sides occur.
     let sticks = |answer: &dyn Fn(u8) -> String| {
         let answers: Vec<String> = (2..40).map(answer).collect();
         let again: Vec<String> = (2..40).map(answer).collect();
@@ -219,7 +219,7 @@ fn two_routes_move_independently() {
     let keys: Vec<String> = (0..20_000).map(|i| i.to_string()).collect();
     place.succeeds(&["split", "report", "25"]);
     let before = place.served_by_new_at("/report/a?n=", &keys);
-    // Both are moved at once: each waits for the other's reload, and none is refused.
+    // Both routes are moved at once: each move waits for the other's reload, and neither is refused.
     let sets: Vec<_> = [("qrcode", "40"), ("report", "25")]
         .map(|(route, share)| {
             let mut command = place.ramp(&["split", route, share]);
@@ -254,7 +254,7 @@ fn a_dropped_lock_has_no_holder() {
     let place = Place::new();
     let dir = place.nginx().dir;
     drop(Lock::take(&dir).unwrap());
-    // A process that another test begins has every file for as long as it is not another program yet.
+    // A process that another test starts holds all open files until it executes its program.
     let mut held = None;
     assert!(eventually(|| {
         held = Lock::take(&dir).ok();

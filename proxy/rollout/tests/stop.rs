@@ -17,7 +17,7 @@ use service_kit::testing::timed;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, routes, stderr};
 
-/// A run whose steps take long, in the background.
+/// Starts a run with long steps in the background.
 fn start_run(place: &Place) -> Process {
     let mut command =
         place.ramp(&["ramp", "--steps", "50,100", "--every", "100ms", "--hold", "60s"]);
@@ -41,13 +41,13 @@ fn says(place: &Place, what: &str) {
     assert!(eventually(|| said().contains(what)), "{what}: {}", said());
 }
 
-/// The sides that answer 100 keys, some of them with a header that asks for the new side.
+/// How many of 100 keys the new side answers.
 fn new_answers(place: &Place) -> usize {
     let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
     place.served_by_new(&keys).into_iter().filter(|new| *new).count()
 }
 
-/// Asks for the new side by the header, over a connection of its own.
+/// The side that answers a request with the header for the new side, over a new connection.
 fn forced(place: &Place) -> String {
     use std::io::Write;
     let mut stream = std::net::TcpStream::connect(place.at.proxy).unwrap();
@@ -73,7 +73,7 @@ fn a_stop_holds_until_it_is_cleared_with_a_reason() {
     let metrics = place.read("ramp.prom");
     assert!(metrics.contains("ramp_stopped{route=\"qrcode\"} 1"), "{metrics}");
 
-    // Neither a share, nor a run, nor a second stop, nor a restart changes that.
+    // Neither a share, nor a run, nor a second stop, nor a restart lifts the stop.
     for args in [&["split", "50"][..], &["ramp"]] {
         let said = place.fails(1, args);
         assert!(said.contains(": wrong pictures; `carve clear"), "{said}");
@@ -103,7 +103,7 @@ fn a_stop_holds_until_it_is_cleared_with_a_reason() {
 fn a_stopped_route_is_not_rescued_by_its_new_side() {
     let place = Place::new();
     place.succeeds(&["rollback"]);
-    // The old side of this configuration is gone.
+    // The old side of this configuration does not answer.
     let upstreams = place.read("upstreams.conf").replace(&place.at.old.to_string(), "127.0.0.1:9");
     fs::write(place.file("upstreams.conf"), upstreams).unwrap();
     place.succeeds(&["split", "--mirror", "0"]);
@@ -121,7 +121,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// The floor is a second at 100 random moments, which the ignored test below does.
+/// A stop must take less than a second at random moments. The ignored test below tries 100 of them.
 fn stops_at_random_moments(tries: u32) {
     let place = Place::new();
     let measured = measured(&place);
@@ -129,7 +129,7 @@ fn stops_at_random_moments(tries: u32) {
     for attempt in 0..tries {
         let mut run = start_run(&place);
         thread::sleep(Duration::from_millis(fastrand::u64(..1500)));
-        // What hangs or is dead meanwhile.
+        // Meanwhile the run hangs or is dead, or Prometheus hangs.
         match attempt % 4 {
             0 => {}
             1 => run.signal(Signal::STOP),
@@ -138,7 +138,7 @@ fn stops_at_random_moments(tries: u32) {
         }
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
-            // Nothing is lost: each request is answered, before, meanwhile and after.
+            // No request is lost: each is answered, before the stop, during it and afterwards.
             let load = scope.spawn(|| {
                 let mut served = 0;
                 while !is_over.load(Ordering::Relaxed) {
@@ -166,7 +166,7 @@ fn stops_at_random_moments(tries: u32) {
         let code = run.wait();
         let mut said = String::new();
         stderr.read_to_string(&mut said).unwrap();
-        // A run may come after the stop, on a slow machine.
+        // On a slow machine, the run may begin after the stop.
         let is_refused = code == Some(1) && said.contains("qrcode is stopped");
         let is_right = is_refused || matches!(code, Some(5 | 4) | None);
         assert!(is_right, "attempt {attempt}: {code:?}: {said}");
@@ -186,7 +186,7 @@ fn a_stop_needs_no_room_on_the_disk() {
     place.succeeds(&["split", "100"]);
     let stop = place.ramp(&["rollback"]);
     let mut full = Command::new("sh");
-    // No file may grow: what a full disk is to a program.
+    // No file may grow, which is how a program sees a full disk.
     full.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]);
     full.arg(stop.get_program()).args(stop.get_args());
     full.envs(stop.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -200,7 +200,7 @@ fn a_stop_needs_no_room_on_the_disk() {
 fn zero_percent_always_works() {
     let place = Place::new();
     let _measured = measured(&place);
-    // A run that is alive ends by it.
+    // A run that is alive ends through it.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
     assert!(place.succeeds(&["split", "0"]).contains("0% of qrcode goes to the new side"));
@@ -209,7 +209,7 @@ fn zero_percent_always_works() {
     assert_eq!((place.share(), forced(&place)), ("0".to_owned(), "new".to_owned()));
     assert!(!place.succeeds(&["status"]).contains("all of it goes to the old side"));
 
-    // One that hangs cannot: the route is stopped.
+    // A run that hangs cannot end, so the route is stopped.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
     run.signal(Signal::STOP);
@@ -255,7 +255,7 @@ fn a_run_that_is_silent_goes_back() {
     let _watch = start_watch(&place);
     place.succeeds(&["split", "7"]);
 
-    // Killed: nobody holds the lock.
+    // A killed run: nobody holds the lock.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
     thread::sleep(Duration::from_secs(3));
@@ -264,7 +264,7 @@ fn a_run_that_is_silent_goes_back() {
     assert_eq!(run.wait(), None);
     says(&place, "lost: step 1 of 2, 50%; the run was holding and silent for 2s");
     assert_eq!(place.share(), "7");
-    // Its watcher writes them after the state.
+    // The watcher writes the metrics after the state.
     let metrics = || place.read("ramp.prom");
     for line in
         ["ramp_phase{route=\"qrcode\",phase=\"lost\"} 1", "ramp_run_active{route=\"qrcode\"} 0"]
@@ -272,7 +272,7 @@ fn a_run_that_is_silent_goes_back() {
         assert!(eventually(|| metrics().contains(line)), "{}", metrics());
     }
 
-    // Killed while it changed the split, when nginx had read the new file already.
+    // A run that was killed while it changed the split, after nginx had read the new file.
     let split = || place.nginx().route_dir().join("split.conf");
     let before = fs::read(split()).unwrap();
     let run = start_run(&place);
@@ -283,7 +283,7 @@ fn a_run_that_is_silent_goes_back() {
     says(&place, "lost: step 1 of 2, 50%; the run was holding and silent for 2s");
     assert_eq!(place.share(), "7");
 
-    // Interrupted: it ended without a result.
+    // An interrupted run: it ended without a result.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
     run.signal(Signal::TERM);
@@ -291,7 +291,7 @@ fn a_run_that_is_silent_goes_back() {
     says(&place, "lost: step 1 of 2, 50%; the run was interrupted and silent for 2s");
     assert_eq!(place.share(), "7");
 
-    // Hung: it holds the lock, so the route is stopped.
+    // A hung run holds the lock, so the route is stopped.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
     run.signal(Signal::STOP);
@@ -301,7 +301,7 @@ fn a_run_that_is_silent_goes_back() {
     assert_eq!(run.wait(), Some(5));
     place.succeeds(&["clear", "--reason", "it went on"]);
 
-    // Its metrics show that the watcher runs.
+    // The metrics show that the watcher runs.
     let written = |metrics: String| {
         let line =
             metrics.lines().find(|line| line.starts_with("ramp_updated_t")).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Who is told of a run, and what the log says of who did what.
+//! Who is told about a run, and which changes and persons the log names.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually};
 
-/// Collects what is posted. It refuses the first for now.
+/// Collects the posted bodies. It refuses the first post with 503.
 #[derive(Clone)]
 struct Receiver {
     addr: SocketAddr,
@@ -44,7 +44,7 @@ impl Receiver {
         receiver
     }
 
-    /// What was told, by this key.
+    /// The values of this key in the collected bodies.
     fn told(&self, key: &str) -> Vec<String> {
         let text = |body: &Value| body[key].as_str().unwrap_or_default().to_owned();
         self.bodies.lock().unwrap().iter().map(text).collect()
@@ -73,7 +73,7 @@ fn measured(place: &Place) -> Measured {
     measured
 }
 
-/// A run of two steps with one gate, in the background.
+/// Starts a run of two steps with one gate in the background.
 fn start_run(place: &Place, hold: &str, webhooks: &str) -> Process {
     let gates = place.beside("gates.toml");
     let gate = "overlap = \"1s\"\n[[gate]]\nname = \"wrong\"\n\
@@ -107,11 +107,11 @@ fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
     assert_eq!(first["share_percent"], 0.0);
     let said = "qrcode: done, 50% on the new side; by anna";
     assert_eq!(plain.told("text").last().unwrap(), said);
-    // Slack takes a text and nothing else.
+    // Slack gets a text and nothing else.
     assert_eq!(slack.told("text"), plain.told("text"));
     assert_eq!(slack.bodies.lock().unwrap()[0].as_object().unwrap().len(), 1);
 
-    // One that waits, and then goes back.
+    // This run waits and then goes back.
     place.succeeds(&["split", "0", "--reason", "again"]);
     let waiting = Receiver::start();
     let mut hidden = Traffic { down: "edge", ..Traffic::FINE };
@@ -146,7 +146,7 @@ fn a_rollback_waits_for_no_webhook() {
     let place = Place::new();
     let measured = measured(&place);
     place.succeeds(&["split", "50"]);
-    // It takes the connection, and never answers.
+    // It accepts the connection but never answers.
     let hangs = TcpListener::bind("127.0.0.1:0").unwrap();
     let webhook = format!("http://{}/", hangs.local_addr().unwrap());
     let stopped = || place.nginx().dir.join("stop/qrcode").exists();

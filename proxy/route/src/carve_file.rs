@@ -1,7 +1,7 @@
-//! `carve.toml`, beside the route files: what the front takes from clients, and how it passes on everything that no
-//! route has.
+//! `carve.toml`, beside the route files: what the front accepts from clients, and how it passes on requests that belong
+//! to no route.
 //!
-//! Without the file nothing is limited that the app might allow: who puts the front before an app loses nothing.
+//! Without the file, the front limits nothing that the app might allow, so an app behind it loses no feature.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,47 +20,47 @@ use crate::units::{HostName, Network, Size, Time};
 /// The file's name in a folder of route files.
 pub const CARVE_FILE: &str = "carve.toml";
 
-/// What the file says. Every key has a default.
+/// The content of the file. Every key has a default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "The front of an app, and how the rest of the app is passed on")]
 pub struct CarveFile {
-    /// What the front takes from clients.
+    /// What the front accepts from clients.
     pub front: Front,
-    /// How everything that no route has is passed on to the app.
+    /// How requests that belong to no route are passed on to the app.
     pub app: App,
-    /// Hosts that have another app, or a certificate of their own.
+    /// Hosts with another app or a certificate of their own.
     pub hosts: Vec<Host>,
-    /// Headers that are added or taken away, of routes too.
+    /// Headers to set or remove, for routes too.
     pub headers: Headers,
     /// The file's text.
     #[serde(skip)]
     pub text: String,
 }
 
-/// Hosts with an app of their own. Every host that has none here is that of the app that `carve up` was given.
+/// Hosts with an app of their own. All other hosts belong to the app that `carve up` was given.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Their names, such as app.example, or *.app.example for every name below that; without a port. Of two that a
-    /// request's host matches, the more exact one counts.
+    /// Their names, such as app.example, or *.app.example for every name below that; without a port. If a request's
+    /// host matches two names, the more exact one counts.
     #[schemars(with = "Vec<String>", length(min = 1))]
     pub names: Vec<HostName>,
-    /// The app, as the address of a side: http://HOST:PORT, https://, each with a path if it has one, or unix:/PATH.
+    /// The app's address, as for a side: http://HOST:PORT or https://HOST:PORT, optionally with a path, or unix:/PATH.
     #[schemars(with = "String")]
     pub app: SideUrl,
-    /// The certificate for these names, in place of `front.tls`.
+    /// The certificate for these names, instead of `front.tls`.
     #[serde(default)]
     pub tls: Option<Tls>,
 }
 
-/// Headers by name, each with the value that it gets in place of its own; with "" it is taken away.
+/// Headers by name, each with the value to set. The empty value removes the header.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Headers {
-    /// What the sides get.
+    /// Headers of requests to the sides.
     pub request: BTreeMap<String, String>,
-    /// What clients get.
+    /// Headers of answers to clients.
     pub response: BTreeMap<String, String>,
 }
 
@@ -71,13 +71,13 @@ pub struct Listener {
     /// IP:PORT.
     #[schemars(with = "String")]
     pub address: SocketAddr,
-    /// Whether clients speak TLS there.
+    /// Whether clients connect with TLS.
     #[serde(default)]
     pub tls: bool,
-    /// Whether they may speak HTTP/2 there: by default if it is over TLS. Without TLS they must then.
+    /// Whether clients may use HTTP/2; by default only with TLS. If true without TLS, they must use it.
     #[serde(default)]
     pub http2: Option<bool>,
-    /// Whether each request is sent to the first listener with TLS.
+    /// Whether every request is redirected to the first listener with TLS.
     #[serde(default)]
     pub redirect: bool,
 }
@@ -86,57 +86,59 @@ pub struct Listener {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// The file of the certificate and those between it and its authority, as PEM; from the folder of `carve.toml`.
+    /// The PEM file of the certificate, followed by intermediate certificates. A relative path starts at the folder of
+    /// `carve.toml`.
     #[schemars(with = "String")]
     pub certificate: PathBuf,
-    /// The file of its key, as PEM.
+    /// The PEM file of the private key.
     #[schemars(with = "String")]
     pub key: PathBuf,
 }
 
-/// What the front takes from clients, whichever path they ask for.
+/// What the front accepts from clients, for every path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Front {
     /// How long a client may take to send the head of a request.
     #[schemars(with = "String")]
     pub head_timeout: Time,
-    /// How long a client may send nothing of a body, or take nothing of an answer; without it, as long as it likes.
+    /// How long a client may pause while it sends a body or reads an answer; no limit by default.
     #[schemars(with = "Option<String>")]
     pub client_timeout: Option<Time>,
-    /// The longest line of a head, in both directions: the one with the path, or a header with cookies. 1k to 1m.
+    /// The longest line in the head of a request, such as the request line or a header with cookies, and the longest
+    /// head of an answer. 1k to 1m.
     #[schemars(with = "String")]
     pub max_line: Size,
-    /// Whether headers with an underscore in their name are passed on. No server can then tell `X_Real_IP` from
-    /// `X-Real-IP`, so those that the front sets itself are taken away in either spelling.
+    /// Whether headers with an underscore in their name are passed on. Some servers cannot tell `X_Real_IP` from
+    /// `X-Real-IP`, so the headers that the front sets itself are removed in both spellings.
     pub underscores: bool,
-    /// Requests at once of one address; clients get 429 beyond that. Without it, as many as there are.
+    /// How many requests one address may have open at once; further ones get 429. No limit by default.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub requests_per_address: Option<u32>,
-    /// How long open requests may last after a reload, which every move of a share is; without it, as long as they
-    /// do. Old workers stay for them.
+    /// How long open requests may last after a reload, which every change of a share causes; no limit by default. Old
+    /// workers stay until then.
     #[schemars(with = "Option<String>")]
     pub drain: Option<Time>,
-    /// Load balancers before the front, as addresses or networks. Of them alone, `X-Forwarded-For`, `-Proto`, `-Host`
-    /// and `-Port` are believed, and passed on to the app.
+    /// Load balancers in front of nginx, as addresses or networks. `X-Forwarded-For`, `-Proto`, `-Host` and `-Port` are
+    /// accepted only from them, and passed on to the app.
     #[schemars(with = "Vec<String>")]
     pub trusted_proxies: Vec<Network>,
     /// Who may choose the side of a request.
     pub choose: Choose,
-    /// Addresses where clients connect, besides that of `carve up --proxy-addr`.
+    /// Addresses where clients connect, besides the one of `carve up --proxy-addr`.
     pub listen: Vec<Listener>,
     /// The certificate of listeners with TLS.
     pub tls: Option<Tls>,
 }
 
-/// Who may choose the side of a request, and how. Such requests are counted apart.
+/// Who may choose the side of a request, and how. Such requests are counted separately.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choose {
-    /// What has the side, `old` or `new`: header:NAME or cookie:NAME; none, if nobody may choose.
+    /// Where a request names the side, `old` or `new`: header:NAME or cookie:NAME; none if nobody may choose.
     #[schemars(with = "String")]
     pub by: ChooseBy,
-    /// The addresses of clients who may; this machine by default.
+    /// The addresses of clients that may choose; this machine by default.
     #[schemars(with = "Vec<String>")]
     pub from: Vec<Network>,
 }
@@ -150,13 +152,13 @@ impl Default for Choose {
     }
 }
 
-/// What has the side that a client chooses.
+/// Where a request names the side that its client chooses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ChooseBy {
-    /// Nothing.
+    /// Nowhere: nobody may choose.
     None,
-    /// A header or a cookie.
+    /// In a header or a cookie.
     Key(Key),
 }
 
@@ -189,42 +191,44 @@ impl Default for Front {
     }
 }
 
-/// How everything that no route has is passed on to the app.
+/// How requests that belong to no route are passed on to the app.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct App {
-    /// The longest body of a request; clients get 413 beyond it. 0 is no limit.
+    /// The longest body of a request; clients get 413 for longer ones. 0 is no limit.
     #[schemars(with = "String")]
     pub max_body: Size,
     /// How long connecting to the app may take.
     #[schemars(with = "String")]
     pub connect_timeout: Time,
-    /// How long the app may be silent before and during an answer, and a WebSocket in both directions; without it, as
-    /// long as it likes.
+    /// How long the app may be silent before and during an answer, and a WebSocket in both directions; no limit by
+    /// default.
     #[schemars(with = "Option<String>")]
     pub timeout: Option<Time>,
-    /// The file of the authorities, as PEM, that the certificates of sides behind https:// are checked by; from the
-    /// folder of `carve.toml`. By default the system's.
+    /// The PEM file of the authorities that sign the certificates of sides behind https://. A relative path starts at
+    /// the folder of `carve.toml`. By default the system's authorities.
     #[schemars(with = "Option<String>")]
     pub authorities: Option<PathBuf>,
-    /// How long an idle connection to a side is kept: less than the side keeps it, or a request meets one that closes.
+    /// How long an idle connection to a side is kept. Must be shorter than the side keeps it, or a request may use a
+    /// connection that the side is closing.
     #[schemars(with = "String")]
     pub keep_alive: Time,
-    /// Whether WebSockets and other upgrades are passed on, but for those to HTTP/2. They are the app's even below the
-    /// path of a route.
+    /// Whether WebSockets and other upgrades, except to HTTP/2, are passed on. They go to the app even at the path of a
+    /// route.
     pub websocket: bool,
-    /// Whether gRPC is passed on, which the app speaks over HTTP/2 without TLS. Clients need a listener with HTTP/2.
+    /// Whether gRPC is passed on. The app must speak HTTP/2, without TLS unless its address is https://, and clients
+    /// need a listener with HTTP/2.
     pub grpc: bool,
-    /// Whether nginx reads all of a request before it asks the app, and keeps what a slow client has not taken of an
-    /// answer. Then nothing streams.
+    /// Whether nginx reads a whole request before it sends it to the app, and buffers an answer for slow clients.
+    /// Nothing streams then.
     pub buffering: bool,
 }
 
-/// Debian's, and where the image has them.
+/// The system's authorities, on Debian and in the image.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 impl App {
-    /// The file of the authorities that the certificates of sides are checked by.
+    /// The file of the authorities that sign the certificates of sides.
     pub fn authorities_file(&self) -> &Path {
         self.authorities.as_deref().unwrap_or(Path::new(AUTHORITIES))
     }
@@ -237,7 +241,7 @@ impl Default for App {
             connect_timeout: Time::seconds(10),
             timeout: None,
             authorities: None,
-            // Node and uvicorn keep theirs for 5 s.
+            // Node and uvicorn keep idle connections for 5 s.
             keep_alive: Time::seconds(4),
             websocket: true,
             grpc: true,
@@ -247,10 +251,10 @@ impl Default for App {
 }
 
 impl CarveFile {
-    /// Reads the file of a folder of route files, if it has one.
+    /// Reads the `carve.toml` of a folder of route files; the defaults if it has none.
     ///
     /// # Errors
-    /// One line for each mistake that names the file and what was meant.
+    /// One line for each mistake, which names the file and says what is expected.
     pub fn of(routes: &Path) -> anyhow::Result<Self> {
         let file = routes.join(CARVE_FILE);
         let shown = file.display();
@@ -274,7 +278,7 @@ impl CarveFile {
         CarveFile::parse_in(text, Path::new(""))
     }
 
-    /// Reads the text of the file of this folder.
+    /// Reads the file's text. Relative paths in it start at `folder`.
     ///
     /// # Errors
     /// One line for each mistake.
@@ -294,7 +298,7 @@ impl CarveFile {
         Ok(file)
     }
 
-    /// The files that nginx reads besides its own.
+    /// The files named in `carve.toml` that nginx reads: certificates, keys and authorities.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let of_hosts = self.hosts.iter().filter_map(|host| host.tls.as_ref());
         let tls = self.front.tls.iter().chain(of_hosts);
@@ -315,13 +319,13 @@ impl CarveFile {
         for (number, Listener { address, tls, redirect, .. }) in listen.iter().enumerate() {
             let mut mistake = |what| mistakes.push(format!("front.listen: {address}: {what}"));
             if listen[..number].iter().any(|other| other.address == *address) {
-                mistake("it is there twice");
+                mistake("it is listed twice");
             }
             if *tls && self.front.tls.is_none() {
                 mistake("tls needs a certificate and a key, front.tls");
             }
             if *redirect && (*tls || !listen.iter().any(|other| other.tls)) {
-                mistake("redirect leads from a listener without TLS to one with it");
+                mistake("redirect needs no TLS here, and another listener with TLS");
             }
         }
         let mut names: Vec<&HostName> = Vec::new();
@@ -331,7 +335,7 @@ impl CarveFile {
             }
             for name in &host.names {
                 if names.contains(&name) {
-                    mistakes.push(format!("hosts: {name}: it is there twice"));
+                    mistakes.push(format!("hosts: {name}: it is listed twice"));
                 }
                 names.push(name);
             }
@@ -339,19 +343,20 @@ impl CarveFile {
         let is_plain = |c: char| !c.is_control() && !"\"\\$".contains(c);
         for file in self.files() {
             if !file.to_str().is_some_and(|file| file.chars().all(is_plain)) {
-                mistakes.push(format!("{file:?}: it has a character that nginx reads otherwise"));
+                mistakes
+                    .push(format!("{file:?}: it has a character with a meaning in nginx files"));
             }
         }
         let headers = self.headers.request.iter().chain(&self.headers.response);
         for (name, value) in headers {
             let is_value = |c: char| (' '..='~').contains(&c) && !"\"\\$".contains(c);
-            // nginx would read other characters of a name otherwise.
+            // Other characters of a name have a meaning in nginx' files.
             let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
             if !is_header(name) || !name.bytes().all(is_plain) {
-                mistakes.push(format!("headers: {name:?} is no header's name"));
+                mistakes.push(format!("headers: {name:?} is not a header's name"));
             } else if !value.chars().all(is_value) {
                 mistakes.push(format!(
-                    "headers: {name}: {value:?}: visible ASCII without \", \\ and $"
+                    "headers: {name}: {value:?}: must be visible ASCII without \", \\ and $"
                 ));
             }
         }

@@ -22,20 +22,20 @@ use crate::units::{HostName, Size, Time};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
-/// Headers that are compared unless a file says otherwise.
+/// Headers that are compared by default.
 const COMPARED: [&str; 2] = ["content-type", "location"];
 
-/// What a route file says. Only `path` must be there.
+/// The content of a route file. Only `path` is required.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "A route to carve out")]
 pub struct RouteFile {
-    /// The path: /report for this one alone, /img/* for everything below, /users/*/orders with any one segment in
+    /// The path: /report for this path alone, /img/* for everything below, /users/*/orders with any one segment in
     /// place of *.
     #[schemars(with = "String")]
     pub path: Path,
-    /// The hosts of the route, such as app.example or *.app.example, without a port. By default every host of the app
-    /// that `carve up` was given: those to which carve.toml gives no other app.
+    /// The hosts of the route, such as app.example or *.app.example, without a port. By default every host to which
+    /// carve.toml gives no app of its own.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
@@ -47,43 +47,42 @@ pub struct RouteFile {
     #[serde(default)]
     #[schemars(with = "String")]
     pub key: Key,
-    /// What "the same" means: bytes, text, json, qr, image, or a program of your own. session, for a
-    /// route whose requests belong together: homes choose the side, and nothing is mirrored.
+    /// How answers are compared: bytes, text, json, qr, image, or a program of your own. session is for a route whose
+    /// requests belong together: homes choose the side, and nothing is mirrored.
     #[serde(default = "bytes")]
     pub judge: JudgeSettings,
-    /// Headers of answers that are compared; content-type and location by default.
+    /// Headers of answers to compare; content-type and location by default.
     #[serde(default)]
     pub compare_headers: Option<Vec<String>>,
-    /// Headers that are not compared, though `compare_headers` has them.
+    /// Headers to leave out of `compare_headers` or its default.
     #[serde(default)]
     pub ignore_headers: Vec<String>,
-    /// Which side answers where the other one fails: both if the methods are GET and HEAD, else none, since
-    /// a request that changes something may have done so before it failed.
+    /// Which side answers if the other one fails. By default both if the methods are GET and HEAD, else none, since a
+    /// request may have changed something before it failed.
     #[serde(default)]
     pub fallback: Option<Fallback>,
-    /// How many requests at once the old side answers for the new one; clients get 503 beyond that.
+    /// How many requests at once the old side answers for the new one; further clients get 503.
     #[serde(default = "fallback_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub fallback_limit: u32,
-    /// How many requests at once the new side answers for the old one; clients get 503 beyond that.
+    /// How many requests at once the new side answers for the old one; further clients get 503.
     #[serde(default = "rescue_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub rescue_limit: u32,
-    /// What nginx does with a request's body: by default none if the methods are GET and HEAD, else
-    /// buffered.
+    /// What nginx does with a request's body. By default none if the methods are GET and HEAD, else buffered.
     #[serde(default)]
     pub body: Option<Body>,
-    /// Longest body that is taken; clients get 413 beyond it. 16k by default; with the judge session 0,
-    /// which is no limit.
+    /// The longest body of a request; clients get 413 for longer ones. 16k by default; with the judge session 0, which
+    /// is no limit.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub max_body: Option<Size>,
-    /// Disk space for answers of the new side that nginx keeps; none by default.
+    /// Disk space for nginx' cache of the new side's answers; no cache by default.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub cache: Option<Size>,
-    /// For the judge session: the services that tell nginx the side of a request. The first one is asked,
-    /// the others if it cannot be reached.
+    /// For the judge session: the services that tell nginx the side of a request. nginx asks the first one, and the
+    /// others only if it cannot be reached.
     #[serde(default)]
     pub homes: Vec<Home>,
     /// For the judge session: how long a side or a client may be silent, also before the first byte.
@@ -96,14 +95,14 @@ pub struct RouteFile {
     /// The side that takes over.
     #[serde(default)]
     pub new: Side,
-    /// The new side's share before anybody has moved it, in percent.
+    /// The new side's first share, in percent, before anybody changes it.
     #[serde(default = "no_share")]
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub share: Share,
-    /// What the shadow is sent.
+    /// Which requests the shadow gets, and how it compares.
     #[serde(default)]
     pub shadow: Shadow,
-    /// What becomes of a run without a process.
+    /// What happens to a run that has lost its process.
     #[serde(default)]
     pub ramp: Ramp,
     /// The gates of a ramp, by name: changes to the standard ones, and new ones. The file
@@ -113,16 +112,16 @@ pub struct RouteFile {
     pub gates: BTreeMap<String, toml::Table>,
 }
 
-/// Which side answers where the other one fails: refuses or drops the connection, is too slow, or
-/// answers 502, 503 or 504.
+/// Which side answers if the other one fails: refuses or drops the connection, or is too slow. The new side also fails
+/// if it answers 502, 503 or 504.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fallback {
     /// The client gets the failure.
     None,
-    /// The old side answers where the new one fails.
+    /// The old side answers if the new one fails.
     NewToOld,
-    /// And the new side answers where the old one cannot be reached.
+    /// Also, the new side answers if the old one cannot be reached or is too slow.
     Both,
 }
 
@@ -130,14 +129,13 @@ pub enum Fallback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// It is dropped.
+    /// nginx drops the body.
     None,
-    /// nginx reads all of it before it asks a side, so that a second side can be asked.
+    /// nginx reads the whole body before it sends the request to a side, so that it can send it to the other side too.
     Buffered,
 }
 
-/// What becomes of a run that is unfinished and silent: its process was killed, hangs, or has ended
-/// without a result.
+/// What happens to an unfinished run that is silent: its process was killed, hangs, or has ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ramp {
@@ -152,7 +150,7 @@ pub struct Ramp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLost {
-    /// Back to the share at which the run began; a stop if that cannot be done.
+    /// The share returns to the one at which the run began. If that fails, the route is stopped.
     Back,
     /// The share stays, and an alert fires.
     Hold,
@@ -172,8 +170,8 @@ fn no_share() -> Share {
     Share::NONE
 }
 
-/// What one process of Node bears beside its pages: they wait behind so many pictures, some 70 ms. Fewer
-/// would refuse clients whenever the process pauses: at 60 requests per second, 16 are a quarter second.
+/// What one Node process can answer beside its pages, which wait some 70 ms behind this many pictures. A lower limit
+/// would refuse clients whenever the process pauses: at 60 requests per second, 16 requests are a quarter second.
 fn fallback_limit() -> u32 {
     16
 }
@@ -186,25 +184,25 @@ fn an_hour() -> Time {
     Time(Duration::from_secs(3600))
 }
 
-/// Longest body of a route whose file does not say.
+/// The longest body of a route whose file sets none.
 const MAX_BODY: Size = Size(16 << 10);
 
-/// A route: its file, and its name.
+/// A route: its name and its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     /// The file's name without `.toml`; also the label `route` of metrics.
     pub name: String,
-    /// What the file says.
+    /// The file's content.
     pub file: RouteFile,
     /// The file's text.
     pub text: String,
 }
 
 impl Route {
-    /// Reads one file.
+    /// Reads one file. The route's name is the file's name without `.toml`.
     ///
     /// # Errors
-    /// One line that names the file, the line and the field, and says what was meant.
+    /// One line that names the file, the line and the field, and says what is expected.
     pub fn read(file: &FilePath) -> anyhow::Result<Self> {
         let shown = file.display();
         let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -212,21 +210,22 @@ impl Route {
         Route::parse(name, &text).with_context(|| shown.to_string())
     }
 
-    /// Reads a file's text.
+    /// Reads the text of the route file of this name.
     ///
     /// # Errors
-    /// One line that names the line and the field, and says what was meant.
+    /// One line that names the line and the field, and says what is expected.
     pub fn parse(name: &str, text: &str) -> anyhow::Result<Self> {
         let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         ensure!(
             name.starts_with(|c: char| c.is_ascii_lowercase())
                 && name.len() <= 32
                 && name.bytes().all(is_part),
-            "a route is named as its file, and {name:?} is no name: a-z, 0-9 and hyphens, at most 32"
+            "{name:?}: a route is named after its file; a name has a-z, 0-9 and hyphens, begins with a letter, and has \
+             at most 32 characters"
         );
         ensure!(
             !["admin", "none", "other"].contains(&name),
-            "{name:?}: metrics call other requests so; choose another name for the route"
+            "{name:?}: metrics use this name for other requests; choose another name for the route"
         );
         let file: RouteFile = parse(text)?;
         session::check(&file, &parse(text)?)?;
@@ -239,7 +238,7 @@ impl Route {
         let file = &self.file;
         ensure!(
             file.ramp.lease.0 >= Duration::from_secs(2),
-            "ramp.lease: {}: must be 2s or more, since a run is heard each second",
+            "ramp.lease: {}: must be 2s or more, since a run sends a heartbeat each second",
             file.ramp.lease
         );
         for (limit, which) in
@@ -252,7 +251,7 @@ impl Route {
                 let plain = |c: char| c.is_alphanumeric() || " .+#-".contains(c);
                 ensure!(
                     (1..=30).contains(&name.chars().count()) && name.chars().all(plain),
-                    "{which}.name: {name:?}: letters, digits, spaces and .+#-, at most 30"
+                    "{which}.name: {name:?}: must have letters, digits, spaces and .+#-, at most 30"
                 );
             }
         }
@@ -263,7 +262,7 @@ impl Route {
             .chain(&file.ignore_headers)
             .chain(&file.shadow.send_headers)
         {
-            ensure!(is_header(header), "{header:?} is no header's name");
+            ensure!(is_header(header), "{header:?} is not a header's name");
         }
         file.shadow.check()?;
         for method in file.shadow.methods.iter().flatten() {
@@ -277,12 +276,12 @@ impl Route {
         let writes = twice.iter().any(|method| method != "GET" && method != "HEAD");
         ensure!(
             !(drops && writes),
-            "shadow.methods: with body = \"none\" only GET and HEAD can be asked twice"
+            "shadow.methods: with body = \"none\" the shadow can repeat only GET and HEAD"
         );
         Ok(())
     }
 
-    /// What is no mistake, and may still not be meant.
+    /// A warning about valid settings that are probably not intended; `None` if there are none.
     pub fn warning(&self) -> Option<String> {
         let (old, new) = (self.file.old.timeout, self.file.new.timeout);
         (old != new && !self.is_session()).then(|| {
@@ -293,18 +292,18 @@ impl Route {
         })
     }
 
-    /// Its hosts, if it names any, and its path.
+    /// The route's hosts, if it names any, and its path.
     pub fn where_it_is(&self) -> String {
         let hosts: Vec<&str> = self.file.hosts.iter().map(HostName::as_str).collect();
         format!("{}{}", hosts.join(","), self.file.path)
     }
 
-    /// The name in nginx' variables, which have no hyphens.
+    /// The route's name in nginx' variables, which cannot have hyphens.
     pub fn variable(&self) -> String {
         self.name.replace('-', "_")
     }
 
-    /// Longest body that is taken; 0 is no limit.
+    /// The longest body of a request; 0 is no limit.
     pub fn max_body(&self) -> Size {
         self.file.max_body.unwrap_or(if self.is_session() { Size(0) } else { MAX_BODY })
     }
@@ -315,20 +314,20 @@ impl Route {
         self.file.body.unwrap_or(default)
     }
 
-    /// Which side answers where the other one fails.
+    /// Which side answers if the other one fails.
     pub fn fallback(&self) -> Fallback {
         let default = if self.only_reads() { Fallback::Both } else { Fallback::None };
         self.file.fallback.unwrap_or(default)
     }
 
-    /// The methods that the shadow may ask twice.
+    /// The methods of requests that the shadow may send to both sides.
     pub fn asked_twice(&self) -> Vec<String> {
         let safe = ["GET", "HEAD"].into_iter().filter(|method| self.file.methods.include(method));
         let default = || safe.map(str::to_owned).collect();
         self.file.shadow.methods.clone().unwrap_or_else(default)
     }
 
-    /// The request's headers that the shadow sends to both sides.
+    /// The request headers that the shadow sends to both sides, in lower case.
     pub fn sent_headers(&self) -> Vec<String> {
         let mut headers = self.file.shadow.send_headers.clone();
         if self.body() == Body::Buffered {
@@ -341,7 +340,7 @@ impl Route {
         headers
     }
 
-    /// Whether only requests are carved out that change nothing.
+    /// Whether the route has only GET and HEAD, which change nothing.
     fn only_reads(&self) -> bool {
         match &self.file.methods {
             Methods::Only(methods) => {
@@ -351,7 +350,7 @@ impl Route {
         }
     }
 
-    /// The headers of answers that are compared, in small letters.
+    /// The headers of answers to compare, in lower case.
     pub fn compared_headers(&self) -> Vec<String> {
         let ignored = |name: &String| {
             self.file.ignore_headers.iter().any(|other| other.eq_ignore_ascii_case(name))

@@ -38,7 +38,7 @@ fn routes(folder: &Path) -> anyhow::Result<Vec<Route>> {
 /// Reads the whole folder: `carve.toml` and every route file, sorted by name.
 ///
 /// # Errors
-/// One line for each mistake of all files; or a folder without a route.
+/// One line for each mistake in all files. Also if the folder has no route file.
 pub fn load(folder: &Path) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let (carve, mut routes) = match (CarveFile::of(folder), routes(folder)) {
         (Ok(carve), Ok(routes)) => (carve, routes),

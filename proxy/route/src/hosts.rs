@@ -1,4 +1,4 @@
-//! Which app a host has, and which routes.
+//! The app and the routes of each host.
 
 use anyhow::ensure;
 
@@ -7,14 +7,14 @@ use crate::file::Route;
 use crate::units::HostName;
 
 impl CarveFile {
-    /// What the file says of this host; nothing if it has the app of `carve up`.
+    /// The file's entry for this host; `None` if the host belongs to the app of `carve up`.
     fn host(&self, name: &str) -> Option<&Host> {
         let exactness = |host: &Host| host.names.iter().filter_map(|it| it.covers(name)).max();
         let hosts = self.hosts.iter().filter_map(|host| Some((exactness(host)?, host)));
         hosts.max_by_key(|(exactness, _)| *exactness).map(|(_, host)| host)
     }
 
-    /// Whether requests for this host, named without its port, can be of the route.
+    /// Whether the route has requests for this host, which is named without its port.
     pub fn has(&self, host: &str, route: &Route) -> bool {
         match &route.file.hosts[..] {
             [] => self.host(host).is_none(),
@@ -23,15 +23,15 @@ impl CarveFile {
     }
 }
 
-/// Hosts with the same app and the same routes: a server of nginx.
+/// Hosts with the same app and the same routes, which are one server of nginx.
 pub(crate) struct Site<'a> {
-    /// Empty for every host that no file names.
+    /// The hosts' names; empty for the site of all hosts that no file names.
     pub(crate) names: Vec<&'a HostName>,
     pub(crate) host: Option<&'a Host>,
     pub(crate) routes: Vec<&'a Route>,
 }
 
-/// The servers of nginx. The first one is that of every host that no file names.
+/// The servers of nginx. The first one serves all hosts that no file names.
 pub(crate) fn sites<'a>(carve: &'a CarveFile, routes: &'a [Route]) -> Vec<Site<'a>> {
     let of_apps = carve.hosts.iter().flat_map(|host| &host.names);
     let of_routes = routes.iter().flat_map(|route| &route.file.hosts);
@@ -51,11 +51,11 @@ pub(crate) fn sites<'a>(carve: &'a CarveFile, routes: &'a [Route]) -> Vec<Site<'
     sites
 }
 
-/// Gives each route with hosts, and without an old side of its own, the app of its hosts.
+/// Sets the old side of each route that names hosts but no `old.url` to the app of its hosts.
 ///
 /// # Errors
-/// One line for each two routes with the same path at one host, or with names that nginx takes for the same, and for each
-/// route whose hosts have several apps.
+/// One line for each two routes with the same path at one host, or with names that become the same in nginx' variables,
+/// and for each route whose hosts have several apps.
 pub fn settle(carve: &CarveFile, routes: &mut [Route]) -> anyhow::Result<()> {
     let sites = sites(carve, routes);
     let mut mistakes = Vec::new();
@@ -78,8 +78,10 @@ pub fn settle(carve: &CarveFile, routes: &mut [Route]) -> anyhow::Result<()> {
         let here = sites.iter().filter(|site| site.routes.contains(&route));
         let here: Vec<_> = here.map(|site| site.host.map(|host| &host.app)).collect();
         if route.file.old.url.is_none() && here.iter().any(|app| *app != here[0]) {
-            mistakes
-                .push(format!("{}.toml: hosts: they have several apps, name old.url", route.name));
+            mistakes.push(format!(
+                "{}.toml: hosts: they have several apps, so set old.url",
+                route.name
+            ));
         }
         apps.push(here.first().copied().flatten().cloned());
     }

@@ -1,13 +1,13 @@
-//! What a route file says about its judge.
+//! The judge of a route file.
 //!
-//! A judge without settings is a name, and one with settings is a table with the name as `kind`:
+//! A judge without settings is written as a name, one with settings as a table with the name as `kind`:
 //!
 //! ```toml
 //! judge = "json"
 //! judge = { kind = "json", ignore = ["/generated_at", "/items/*/id"], tolerance = 1e-9 }
 //! ```
 //!
-//! Reading checks names and types. The crate `compare` has the judges, and checks the values.
+//! This module checks names and types. The crate `compare` has the judges, and checks the values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::units::Time;
 pub enum JudgeSettings {
     /// Byte by byte.
     Bytes,
-    /// As UTF-8 text, whatever the line ends and the spaces at the end of lines.
+    /// As UTF-8 text, ignoring the kind of line ends and spaces at the end of lines.
     Text(TextSettings),
     /// As JSON values.
     Json(JsonSettings),
@@ -34,7 +34,8 @@ pub enum JudgeSettings {
     Image(ImageSettings),
     /// By a program of the user.
     Exec(ExecSettings),
-    /// Not at all: its requests belong together. The scenarios of `carve contract --relay` compare the two sides.
+    /// Not at all, since the route's requests belong together. The scenarios of `carve contract --relay` compare the
+    /// two sides.
     Session,
 }
 
@@ -43,7 +44,7 @@ pub enum JudgeSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct TextSettings {
     /// Regular expressions (of Rust's crate `regex`) for parts that are not compared, such as `nonce="[^"]*"`. Both
-    /// texts must have something there that matches. Line ends are LF.
+    /// texts must have a match there. Line ends are LF.
     pub ignore: Vec<String>,
 }
 
@@ -51,11 +52,11 @@ pub struct TextSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsonSettings {
-    /// JSON Pointers (RFC 6901) of values that are not compared, such as `/items/*/id`. The segment
-    /// `*` stands for any one segment.
+    /// JSON Pointers (RFC 6901) to values that are not compared, such as `/items/*/id`. The segment `*` stands for any
+    /// one segment.
     pub ignore: Vec<String>,
-    /// How far numbers may be apart, from 0 to below 1: `|a - b| <= tolerance * max(1, |a|, |b|)`.
-    /// Two integers are compared exactly all the same.
+    /// How much two numbers may differ, from 0 to below 1: `|a - b| <= tolerance * max(1, |a|, |b|)`. Two integers are
+    /// always compared exactly.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub tolerance: f64,
 }
@@ -64,10 +65,10 @@ pub struct JsonSettings {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImageSettings {
-    /// How far a pixel's red, green, blue and alpha may be apart, from 0 to 254.
+    /// How much each of a pixel's red, green, blue and alpha may differ, from 0 to 254.
     #[schemars(range(max = 254))]
     pub tolerance: u8,
-    /// The share of pixels that may differ by more than that, from 0 to below 1.
+    /// The share of pixels that may differ by more than `tolerance`, from 0 to below 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: f64,
 }
@@ -76,7 +77,7 @@ pub struct ImageSettings {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExecSettings {
-    /// The program and its arguments. No shell reads them.
+    /// The program and its arguments. They are not passed through a shell.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// How long the program may take for one pair of answers.
@@ -126,7 +127,7 @@ enum Table {
     Session(NoSettings),
 }
 
-/// Refuses every setting, where a unit variant of [`Table`] would ignore it.
+/// Refuses every setting. A unit variant of [`Table`] would ignore them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoSettings {}

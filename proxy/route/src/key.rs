@@ -1,4 +1,4 @@
-//! The key: what a share is a share of.
+//! The key, by which requests are assigned to a side.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use crate::units::as_text;
 
 /// The value that nginx hashes to choose a side. Requests with the same value go to the same side.
 ///
-/// The address of the client stands in for a parameter, header or cookie that a request lacks.
-/// Otherwise all such requests would share the empty value and move at once.
+/// If a request lacks the parameter, header or cookie, the client's address takes its place. Otherwise all such
+/// requests would share the empty value and move at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Key {
@@ -39,7 +39,7 @@ impl FromStr for Key {
     fn from_str(text: &str) -> anyhow::Result<Self> {
         let is_part =
             |b: u8, hyphen: bool| b.is_ascii_alphanumeric() || b == b'_' || (hyphen && b == b'-');
-        // nginx' variables allow no hyphen: $arg_NAME, $cookie_NAME. It writes a header's as _.
+        // nginx' variables $arg_NAME and $cookie_NAME allow no hyphen. In $http_NAME, a header's hyphens become _.
         let is_name = |name: &str, hyphen| {
             (1..=64).contains(&name.len()) && name.bytes().all(|b| is_part(b, hyphen))
         };
@@ -56,7 +56,7 @@ impl FromStr for Key {
 }
 
 impl Key {
-    /// The variable of nginx that has the value.
+    /// The nginx variable with the value, without its `$`.
     pub fn variable(&self) -> String {
         match self {
             Key::Request => "request_id".to_owned(),

@@ -1,7 +1,7 @@
-//! Route files: which path is carved out, between which two sides, and what "the same" means.
+//! Route files: which path is carved out, between which two sides, and how answers are compared.
 //!
-//! [`Route`] is one file, [`load`] reads a folder of them, and [`render`] makes of them what nginx
-//! includes. [`CarveFile`] is what stands beside the routes, for all of them and for the rest of the app.
+//! [`Route`] is one file, [`load`] reads a folder of them, and [`render`] makes nginx' files from them. [`CarveFile`]
+//! has the settings of the front and of the rest of the app.
 
 mod carve_file;
 mod file;

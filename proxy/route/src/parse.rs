@@ -1,11 +1,11 @@
-//! How a file of TOML is read, and how a mistake in it is said.
+//! Reads TOML files, and reports a mistake in one line.
 
 use serde::de::DeserializeOwned;
 
 /// Reads a file's text.
 ///
 /// # Errors
-/// One line that names the line and the field, and says what was meant.
+/// One line that names the line and the field, and says what is expected.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
     toml::from_str(text).map_err(|error| in_one_line(text, &error))
 }
@@ -13,7 +13,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
 fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     let start = error.span().map(|span| span.start);
     let line = start.map(|at| 1 + text[..at].matches('\n').count());
-    // A value's error names the value; the field is what its line begins with.
+    // The error of a value does not name the field, so take the name from the beginning of the line.
     let field =
         line.and_then(|line| text.lines().nth(line - 1)).and_then(|line| line.split_once('='));
     let field = field.map_or(String::new(), |(field, _)| format!("{}: ", field.trim()));

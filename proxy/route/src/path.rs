@@ -14,10 +14,10 @@ use crate::units::as_text;
 pub enum Path {
     /// This path alone.
     Exact(String),
-    /// Every path that begins so; ends with a slash.
+    /// Every path that begins with this, which ends with a slash.
     Prefix(String),
-    /// Every path of these segments, of which some are `*`: any one, but not none. With a slash at its end, also
-    /// everything below.
+    /// Every path of these segments, where `*` stands for any one segment that is not empty. With a slash at the end,
+    /// every path below.
     Segments(String),
 }
 
@@ -41,7 +41,7 @@ impl FromStr for Path {
         );
         ensure!(
             !path.contains("//") && !path.split('/').any(|part| part == "." || part == ".."),
-            "{text:?}: nginx normalises // and . and .. away, so no request has this path"
+            "{text:?}: nginx removes //, . and .. from paths, so no request has this path"
         );
         for own in ["/.mirror", "/.home"] {
             ensure!(!path.starts_with(own), "{text:?}: nginx itself uses {own}");
@@ -66,7 +66,7 @@ impl Path {
         }
     }
 
-    /// Whether `target`, a path with or without a query, is of this route.
+    /// Whether `target`, a path with or without a query, belongs to the route.
     pub fn matches(&self, target: &str) -> bool {
         let path = target.split_once('?').map_or(target, |(path, _)| path);
         match self {
@@ -89,7 +89,7 @@ impl Path {
         }
     }
 
-    /// The location of nginx: what stands between the word and its block.
+    /// The modifier and the pattern of nginx' `location`.
     pub(crate) fn location(&self) -> String {
         match self {
             Path::Exact(path) => format!("= {path}"),
@@ -104,7 +104,7 @@ impl Path {
         format!("{}{end}", self.escaped("[^/]+"))
     }
 
-    /// Whether everything below is of the route too.
+    /// Whether the route also has everything below its path.
     fn has_more(&self) -> bool {
         match self {
             Path::Exact(_) => false,
@@ -144,12 +144,12 @@ as_text!(Path);
 pub enum Methods {
     /// `["any"]`.
     Any,
-    /// These, in capitals.
+    /// These methods, in capitals.
     Only(Vec<String>),
 }
 
 impl Default for Methods {
-    /// GET and HEAD: a request with another method may not be sent twice.
+    /// GET and HEAD, since requests with other methods may not be sent twice.
     fn default() -> Self {
         Methods::Only(vec!["GET".to_owned(), "HEAD".to_owned()])
     }
@@ -178,14 +178,14 @@ impl TryFrom<Vec<String>> for Methods {
     fn try_from(methods: Vec<String>) -> anyhow::Result<Self> {
         ensure!(!methods.is_empty(), "methods: name at least one");
         if methods.iter().any(|method| method == "any") {
-            ensure!(methods.len() == 1, "methods: any stands alone");
+            ensure!(methods.len() == 1, "methods: \"any\" must be the only one");
             return Ok(Methods::Any);
         }
         for method in &methods {
             let capital = |b: u8| b.is_ascii_uppercase();
             ensure!(
                 !method.is_empty() && method.bytes().all(capital),
-                "{method:?}: methods are in capitals, or [\"any\"]"
+                "{method:?}: methods are in capitals; [\"any\"] stands for all"
             );
         }
         Ok(Methods::Only(methods))

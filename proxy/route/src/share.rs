@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-/// A share in percent, 0 to 100, in steps of 0.01, which is the finest that nginx accepts.
+/// A share in percent, 0 to 100, in steps of 0.01, the finest that nginx accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share {
@@ -22,7 +22,7 @@ impl Share {
     /// A share in whole percent.
     ///
     /// # Errors
-    /// If it is above 100.
+    /// If `percent` is above 100.
     pub fn percent(percent: u16) -> anyhow::Result<Self> {
         ensure!(percent <= 100, "{percent}: must be 0 to 100 percent");
         Ok(Share { hundredths: percent * 100 })

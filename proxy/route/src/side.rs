@@ -1,4 +1,4 @@
-//! A side of a route, and where it is.
+//! A side of a route, and its address.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use service_kit::SocketPath;
 
 use crate::units::{BaseUrl, Time, as_text};
 
-/// Where a side is: `http://HOST:PORT`, `unix:/PATH` on the same machine, or behind TLS or below a path.
+/// The address of a side: `http://HOST:PORT`, `unix:/PATH` on the same machine, or a URL with TLS or a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SideUrl {
@@ -19,18 +19,18 @@ pub enum SideUrl {
     Tcp(BaseUrl),
     /// A Unix socket.
     Unix(SocketPath),
-    /// A port whose server speaks TLS or has the app below a path.
+    /// A port whose server uses TLS or has the app below a path.
     Far(FarUrl),
 }
 
 /// `https://HOST:PORT/PATH`, or `http://` with a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarUrl {
-    /// Whether it speaks TLS.
+    /// Whether the server uses TLS.
     pub is_tls: bool,
     /// HOST:PORT.
     pub server: BaseUrl,
-    /// What each path of the side begins with, without a slash at its end; may be empty.
+    /// The path that the app is below, without a slash at its end; may be empty.
     pub prefix: String,
 }
 
@@ -52,7 +52,8 @@ impl FarUrl {
         Some(FarUrl { is_tls, server, prefix: prefix.to_owned() })
     }
 
-    /// A `Location` of the side without the path, if it has it: clients know nothing of that.
+    /// The path of the side's `Location` without the prefix, which clients do not know; `None` if the prefix is empty
+    /// or the location is not below it.
     pub fn outside<'a>(&self, location: &'a str) -> Option<&'a str> {
         let server = location.strip_prefix("https://").or(location.strip_prefix("http://"));
         let path = server.map_or(Some(location), |it| it.find('/').map(|at| &it[at..]));
@@ -76,7 +77,7 @@ impl fmt::Display for FarUrl {
 as_text!(SideUrl);
 
 impl SideUrl {
-    /// As nginx names a server of a group.
+    /// The address as nginx writes the server of an upstream group.
     pub fn server(&self) -> String {
         match self {
             SideUrl::Tcp(url) => url.authority().to_owned(),
@@ -85,7 +86,7 @@ impl SideUrl {
         }
     }
 
-    /// Its port, if it has one.
+    /// HOST:PORT as a URL; `None` for a Unix socket.
     pub fn tcp(&self) -> Option<&BaseUrl> {
         match self {
             SideUrl::Tcp(url) => Some(url),
@@ -94,7 +95,7 @@ impl SideUrl {
         }
     }
 
-    /// What TLS or a path says besides, if it has either.
+    /// The URL with TLS or a path; `None` if the address has neither.
     pub fn far(&self) -> Option<&FarUrl> {
         match self {
             SideUrl::Far(url) => Some(url),
@@ -122,7 +123,9 @@ impl FromStr for SideUrl {
         }
         let far = FarUrl::parse(text).map(SideUrl::Far);
         far.with_context(|| {
-            format!("{text:?}: must be http://HOST:PORT or unix:/PATH, or https:// or with a path")
+            format!(
+                "{text:?}: must be http://HOST:PORT or unix:/PATH, or a URL with https:// or a path"
+            )
         })
     }
 }
@@ -144,8 +147,8 @@ pub struct Side {
     /// The side's name on screens, such as Node or Rust.
     #[schemars(length(max = 30))]
     pub name: Option<String>,
-    /// The side's address: http://HOST:PORT or https://HOST:PORT, each with a path that the side's own begin with if it
-    /// has one, or unix:/PATH for a socket on nginx' machine. By default the side of all routes.
+    /// The side's address: http://HOST:PORT or https://HOST:PORT, optionally with a path that the app is below, or
+    /// unix:/PATH for a socket on nginx' machine. By default the side of all routes.
     #[schemars(with = "Option<String>")]
     pub url: Option<SideUrl>,
     /// How long connecting to the side may take.
@@ -154,8 +157,9 @@ pub struct Side {
     /// How long the side may be silent before and during an answer.
     #[schemars(with = "String")]
     pub timeout: Time,
-    /// Whether an answer 500 means that its pod is bad: nginx then asks another pod, and gives one with three
-    /// such answers a pause. For a side that no client can make answer so, and where nginx knows its pods.
+    /// Whether status 500 means that the pod is broken: nginx then asks another pod, and sends a pod with three such
+    /// answers no requests for a while. Only for a side that never answers 500 because of a client's request, and whose
+    /// pods nginx knows.
     pub retry_500: bool,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-/// Makes a type of text usable in a file.
+/// Lets serde read and write a type as its text.
 macro_rules! as_text {
     ($name:ident) => {
         impl From<$name> for String {
@@ -36,7 +36,7 @@ pub struct Time(pub Duration);
 as_text!(Time);
 
 impl Time {
-    /// So many seconds.
+    /// This many seconds.
     pub const fn seconds(seconds: u64) -> Self {
         Time(Duration::from_secs(seconds))
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Time {
     }
 }
 
-/// A size in bytes such as `16k` or `2m`; k is 1024 bytes. 0 is no limit, where that is allowed.
+/// A size in bytes, such as `16k` or `2m`; k is 1024 bytes. 0 means no limit, if that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size(pub u64);
@@ -136,12 +136,13 @@ pub struct HostName(String);
 as_text!(HostName);
 
 impl HostName {
-    /// As it is written.
+    /// The name as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// If a request for the host `name` is for this one: how much of the name it says. The more exact one counts.
+    /// How many characters of the host `name` this name determines; `None` if it does not cover that host. The name
+    /// that determines more is the more exact one.
     pub(crate) fn covers(&self, name: &str) -> Option<usize> {
         match self.0.strip_prefix('*') {
             Some(end) => name.ends_with(end).then_some(end.len()),

@@ -1,4 +1,4 @@
-//! Several hosts with an app each, in Node and in Python: what one host has says nothing of another.
+//! Several hosts, each with its own app, in Node and Python. Nothing about one host affects another.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 const CARVE: &str =
     "hosts = [{ names = [\"shop.example\", \"*.shop.example\"], app = \"http://SHOP\" }]\n";
 
-/// The app of every host, in Node; that of the shop, in Python; and the new side of the shop's route.
+/// The default app, in Node; the shop's app, in Python; and the new side of the shop's route.
 struct Place {
     main: (Process, SocketAddr),
     shop: (Process, SocketAddr),
@@ -27,11 +27,11 @@ struct Place {
     tls: SocketAddr,
 }
 
-/// What a client got, and who nginx says it was: route, path, side, and address.
+/// The status of the client's answer, and route, path, side and address from nginx' log.
 type Got = (u16, String, String, String, SocketAddr);
 
 impl Place {
-    /// With the address of the shop for SHOP in `carve`, and a free one for TLS.
+    /// Starts with the shop's address for SHOP in `carve`, and a free address for TLS.
     fn start(carve: &str, folder: &Path) -> Self {
         let at = service_kit::free_addresses(4).unwrap();
         let carve = carve.replace("SHOP", &at[1].to_string()).replace("TLS", &at[3].to_string());
@@ -68,7 +68,7 @@ impl Place {
         assert!(eventually(|| line().is_some()), "{host}{path}");
         let line = line().unwrap();
         let fields: Vec<&str> = line.split('\t').collect();
-        // Of several tries the last one.
+        // If there were several attempts, the last one counts.
         let by = fields[7].rsplit([' ', ',']).next().unwrap().parse().unwrap();
         (status, fields[1].to_owned(), fields[11].to_owned(), fields[3].to_owned(), by)
     }
@@ -84,7 +84,7 @@ fn a_route_of_one_host_has_the_app_of_that_host_and_touches_no_other() {
     let (main, shop, new) = (place.main.1, place.shop.1, place.new.1);
     for (percent, side, by) in [(0, "old", shop), (100, "new", new)] {
         place.share(percent);
-        // A worker that ends may take a last connection.
+        // A worker that is ending may accept a last connection.
         assert!(eventually(|| place.get("shop.example", "/report/1").3 == side));
         for host in ["shop.example", "SHOP.example:8080", "a.shop.example"] {
             let report = got(200, "report", "/report/*", side, by);

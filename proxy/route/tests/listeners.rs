@@ -1,4 +1,5 @@
-//! Where clients connect besides: TLS, HTTP/2, redirects, gRPC; and the headers that `carve.toml` adds or takes away.
+//! Further ways for clients to connect: TLS, HTTP/2, redirects, gRPC; and the headers that `carve.toml` adds or
+//! removes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +12,7 @@ use route::{CarveFile, Route};
 use service_kit::testing::{Process, certificate};
 use support::{Front, Setup, app, eventually, header};
 
-/// A front before an app, with the certificate in its folder and these addresses in place of `A`, `B`, ...
+/// A front before an app. The folder has the certificate, and these addresses replace `A`, `B`, ...
 fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
     let app_address = service_kit::free_address().unwrap();
     let free = service_kit::free_addresses(2).unwrap();
@@ -30,7 +31,7 @@ fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
     (process, front, free)
 }
 
-/// What curl prints: the head without its first line's reason, and the body.
+/// The output of curl: the head, without the reason in its first line, and the body.
 fn curl(args: &[&str]) -> String {
     let output =
         Command::new("curl").args(["-s", "-k", "-i", "--max-time", "20"]).args(args).output();
@@ -102,7 +103,7 @@ fn headers_are_added_and_taken_away_of_routes_too() {
     }
 }
 
-/// nginx with TLS for a name before an app, which has the app below a path.
+/// An nginx with TLS for one name, which serves the app below a path.
 fn behind_tls(app: SocketAddr, addr: SocketAddr, folder: &std::path::Path) -> Process {
     let conf = format!(
         "daemon off; pid nginx.pid; error_log stderr; events {{ }}\nhttp {{ access_log off;\n\

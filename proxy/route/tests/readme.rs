@@ -1,4 +1,4 @@
-//! The page on route files, `proxy/routes/README.md`, names what the schemas have.
+//! The page on route files, `proxy/routes/README.md`, names only keys that the schemas have.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ fn readme() -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// Adds the keys of an object of a schema, those of tables as `table.key`, and checks that each is explained.
+/// Adds the keys of a schema's object, those of tables as `table.key`, and checks that each has a description.
 fn add_keys(found: &mut BTreeSet<String>, object: &Value, definitions: &Value, prefix: &str) {
     for (name, key) in object["properties"].as_object().unwrap() {
         let name = format!("{prefix}{name}");

@@ -1,4 +1,4 @@
-//! What nginx includes, by a real `nginx -t`.
+//! The files that nginx includes, checked by a real `nginx -t`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ fn upstreams() -> Upstreams {
     }
 }
 
-/// Routes with every setting that nginx sees.
+/// Routes with every setting that affects nginx.
 fn routes() -> Vec<Route> {
     [
         ("least", "path = \"/least\""),
@@ -62,7 +62,7 @@ fn accepted(carve: &CarveFile) {
         fs::copy(format!("{proxy}/{name}"), at(name)).unwrap();
     }
     for name in OF_THE_APP {
-        fs::write(at(name), "").unwrap(); // as around an app of somebody's own
+        fs::write(at(name), "").unwrap(); // empty, as before any other app
     }
     fs::create_dir(at("edge")).unwrap();
     for (name, text) in render::all(carve, &routes(), &upstreams()) {
@@ -72,7 +72,7 @@ fn accepted(carve: &CarveFile) {
         let dir = at("routes").join(&route.name);
         fs::create_dir_all(&dir).unwrap();
         let name = route.variable();
-        // What ramp writes.
+        // The file that ramp writes.
         let split = format!(
             "map \"\" ${name}_state {{ default '{{}}'; }}\nmap \"\" ${name}_split {{ default old; }}\n\
              map \"\" ${name}_sampled {{ default 1; }}\nmap \"\" ${name}_ramped {{ default 1; }}\n\
@@ -102,7 +102,7 @@ fn nginx_accepts_every_setting() {
     accepted(&CarveFile::parse(&hosts.replace("LONG", &long)).unwrap());
 }
 
-/// Streams would be cut after each reload.
+/// A bound would cut streams after each reload.
 #[test]
 fn old_workers_have_a_bound_only_if_the_front_has_one_and_no_route_has_sessions() {
     let drained = CarveFile::parse("[front]\ndrain = \"10s\"").unwrap();
@@ -124,7 +124,7 @@ fn screens_get_valid_json() {
     assert_eq!(listed[1]["path"], "/img/*");
 }
 
-/// The group of one `upstream` block, and the location of one `location` block.
+/// The text of the block with this head, such as an `upstream` or a `location`.
 fn block<'a>(files: &'a [(&str, String)], file: &str, head: &str) -> &'a str {
     let (_, text) = files.iter().find(|(name, _)| *name == file).unwrap();
     let from = text.find(&format!("\n{head} {{")).unwrap_or_else(|| panic!("{head}: {text}"));
@@ -161,13 +161,13 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
         let text = block(&files, "locations.conf", location);
         assert_eq!(text.contains(retry), has_it, "{text}");
     }
-    // A side that answers 500 to some requests would lose all its pods to them.
+    // Only if the file asks for it, since nginx pauses a pod that answers 500, and might pause all pods of a side.
     let files = render::all(&CarveFile::default(), &[route("new.retry_500 = true")], &upstreams);
     let text = block(&files, "locations.conf", "location @report_new");
     assert!(text.contains("    proxy_next_upstream error timeout http_500;\n"), "{text}");
 }
 
-/// A second try would ask the same server.
+/// A second attempt would reach the same server.
 #[test]
 fn one_server_is_asked_once() {
     let route = Route::parse("report", "path = \"/report\"\nnew.retry_500 = true").unwrap();

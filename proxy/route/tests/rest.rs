@@ -1,5 +1,5 @@
-//! What works without the front works with it: everything of an app that no route has, before real servers in Node
-//! and Python, with a route at 0 %.
+//! Everything of an app that no route covers works with the front as without it, before real servers in Node and
+//! Python, with a route at 0 %.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use route::{CarveFile, Route};
 use support::{Front, Process, Setup, WebSocket, app, ask, connect, eventually, header, read};
 
-/// A front before each app, with these settings.
+/// A front before each app, with this `carve.toml`.
 fn fronts(carve: &str) -> Vec<(Process, Front, SocketAddr)> {
     let start = |file: &&str| {
         let address = service_kit::free_address().unwrap();
@@ -35,7 +35,7 @@ fn fronts(carve: &str) -> Vec<(Process, Front, SocketAddr)> {
 fn a_websocket_lasts_over_a_reload_that_nothing_delays() {
     for (_app, front, _) in fronts("") {
         let mut socket = WebSocket::open(front.addr, "/ws").unwrap();
-        // Below a route's path too: a route is a request and its answer.
+        // The path of a route is no exception: the upgrade is not a request of the route.
         let mut below = WebSocket::open(front.addr, "/report/ws").unwrap();
         assert_eq!(socket.echo("before"), "before");
         front.split("report", 100, false);
@@ -43,7 +43,7 @@ fn a_websocket_lasts_over_a_reload_that_nothing_delays() {
         let state = || ask(front.admin, "GET /split/report", "", b"").body;
         assert!(eventually(|| state().trim() == "100"), "{}", state());
         assert_eq!(socket.echo("after"), "after");
-        // nginx' limit for the requests of old workers was 10 s.
+        // Longer than the limit of 10 s that old workers used to have.
         thread::sleep(Duration::from_secs(11));
         assert_eq!((socket.echo("long after"), below.echo("a")), ("long after".into(), "a".into()));
     }
@@ -58,7 +58,7 @@ fn an_upgrade_to_http_2_is_not_passed_on_since_it_would_pass_by_the_routes() {
     }
 }
 
-/// Bytes that no buffer of nginx would make up.
+/// Bytes that no buffer of nginx contains by chance.
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|at| (at * 7 + at / 251) as u8).collect()
 }
@@ -83,7 +83,7 @@ fn bodies_of_any_size_stream_to_the_app_also_at_the_path_of_a_route() {
             assert_eq!((answer.status, &answer.body), (200, &large_sum), "{path}");
         }
 
-        // Chunked, and the app has the first part before the client has sent the second.
+        // Chunked; the app gets the first part before the client has sent the second part.
         let mut stream = connect(front.addr);
         let head = "POST /upload HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\
                     Expect: 100-continue\r\n\r\n";
@@ -219,7 +219,7 @@ fn a_client_chooses_a_side_by_the_header_or_cookie_that_is_named_or_not_at_all()
     }
 }
 
-/// An old side in Node and a new one in Python, with one route at 0 %.
+/// An old side in Node and a new side in Python, with one route at 0 %.
 fn sides(carve: &str, route: &str) -> (Process, Process, Front) {
     let [old, new] = [(); 2].map(|()| service_kit::free_address().unwrap());
     let processes = (app("app.mjs", old), app("app.py", new));
@@ -232,7 +232,7 @@ fn sides(carve: &str, route: &str) -> (Process, Process, Front) {
     (processes.0, processes.1, front)
 }
 
-/// The side of the last request, as nginx logged it.
+/// The side of the last request in nginx' log.
 fn who(front: &Front) -> String {
     let line = || {
         let log = std::fs::read_to_string(front.at("edge/access.log")).unwrap_or_default();
@@ -250,7 +250,7 @@ fn nobody_stands_in_for_an_old_side_that_is_down_before_a_share_is_given() {
         drop(old);
         assert_eq!(front.ask("GET /report", "").status, at_0, "{fallback}");
         assert_eq!(front.ask("GET /", "").status, 502);
-        // A run holds the share of 0 % in its first step.
+        // In its first step a run may hold a share of 0 %.
         for (percent, is_held) in [(1, false), (0, true)] {
             front.split("report", percent, is_held);
             front.reload();
@@ -294,7 +294,7 @@ fn a_route_of_segments_has_its_paths_and_no_others() {
     for path in ["/users/1/orders", "/users/a.b/orders?c=d/e", "/users/%C3%A9/orders"] {
         assert!(eventually(|| by(path) == "Python"), "{path}");
     }
-    // A slash that is written as %2F is none, and nginx passes it on as it came.
+    // A slash written as %2F is not a slash, and nginx passes it on unchanged.
     for path in [
         "/users//orders",
         "/users/1/orders/",

@@ -90,8 +90,9 @@ impl Drop for Listener {
 /// `wanted`.
 pub fn connections_up_to(wanted: u32) -> u32 {
     let files = u64::from(wanted) + OTHER_FILES;
-    // If the limit cannot be read or raised, one connection has to do.
-    let limit = rlimit::increase_nofile_limit(files).unwrap_or(OTHER_FILES);
+    let limit = rlimit::increase_nofile_limit(files)
+        .or_else(|_| rlimit::Resource::NOFILE.get_soft())
+        .unwrap_or(OTHER_FILES);
     u32::try_from(limit.saturating_sub(OTHER_FILES)).unwrap_or(u32::MAX).clamp(1, wanted)
 }
 

@@ -10,7 +10,7 @@ const EXAMPLES: &str = "\
 Example:
   carve apply
 
-A route that was there keeps its share. The sides' addresses and the parts stay those of `carve up`.";
+Existing routes keep their share. The sides' addresses and the set of parts stay as `carve up` started them.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -25,7 +25,7 @@ impl Apply {
         for (routes, what) in [
             (&exchanged.added, "new"),
             (&exchanged.changed, "changed"),
-            (&exchanged.removed, "no more"),
+            (&exchanged.removed, "removed"),
         ] {
             routes.iter().for_each(|route| println!("  route {route:<6} {what}"));
         }

@@ -1,4 +1,4 @@
-//! What prepares nginx and what runs beside it: `carve prepare`, `watch`, `follow` and `copy`.
+//! `carve prepare`, which runs before nginx starts, and `watch`, `follow` and `copy`, which run beside nginx.
 
 use std::path::PathBuf;
 use std::thread;
@@ -18,14 +18,14 @@ use crate::signals::Signals;
 pub(crate) struct Prepare {
     /// The folder of route files
     routes: PathBuf,
-    /// The cluster's splits, as mounted: NAME.conf for the routes that somebody has moved. A route that
+    /// The mounted ConfigMap of splits: a NAME.conf for each route whose split was ever changed. A route that
     /// was prepared before keeps its split
     #[arg(long, value_name = "FOLDER")]
     splits: Option<PathBuf>,
-    /// The share of routes that are new here, instead of the one in their files
+    /// The first share of each route that was not prepared before, instead of the one in its file
     #[arg(long, env = "RAMP_FIRST_SHARE", value_name = "PERCENT")]
     share: Option<Share>,
-    /// Where the stops lie, best in memory: a full or hung disk cannot hold up a stop then
+    /// The folder of stop files; put it in memory, so that a full or hung disk cannot delay a stop
     #[arg(long, value_name = "FOLDER")]
     stops: Option<PathBuf>,
     #[command(flatten)]
@@ -45,12 +45,12 @@ impl Prepare {
                 splits.push((&route.name, rollout::read_split(&file)?));
             }
         }
-        // Not before all of them are read: a container that restarts keeps what is prepared, which would be the
-        // route file's share where the cluster's was refused.
+        // Prepares only once every split is read. A restarted container keeps what is prepared, so preparing earlier
+        // would leave the route file's share in place after one of the cluster's splits could not be read.
         rollout::prepare(&dir, &routes, &Wanted::default())?;
         if let Some(share) = self.share {
             for route in routes.iter().filter(|route| !before.contains(&route.name)) {
-                // With the generation of the file's share: every proxy has the same as long as nobody sets one.
+                // Keeps the generation of the file's share: all proxies have the same one until somebody sets a share.
                 let first = Split { share_percent: share, ..Split::first(route) };
                 rollout::write(&dir, &route.name, &first)?;
             }
@@ -75,7 +75,7 @@ impl Prepare {
 #[command(after_help = "Examples:\n  carve follow --target kubernetes --nginx-dir /run/proxy\n  \
     carve follow --from http://10.0.0.1:8081")]
 pub(crate) struct Follow {
-    /// Follow another machine instead: the admin listener of its proxy, which may be reached from here
+    /// Follow another machine instead: the URL of its proxy's admin listener, which must be reachable from here
     #[arg(long, env = "RAMP_FROM", value_name = "URL")]
     from: Option<BaseUrl>,
     #[command(flatten)]
@@ -97,9 +97,9 @@ impl Follow {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve copy /run/cluster/split.json --routes /etc/routes")]
 pub(crate) struct Copy {
-    /// The file of the copy
+    /// The file to keep the copy in
     file: PathBuf,
-    /// The folder of route files: they have the leases
+    /// The folder of route files, which set the leases
     #[arg(long, value_name = "FOLDER")]
     routes: PathBuf,
     #[command(flatten)]
@@ -118,7 +118,7 @@ impl Copy {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve watch")]
 pub(crate) struct Watch {
-    /// Follow another machine instead, as `carve follow --from` does: so does what `carve up` has started there
+    /// Follow another machine instead, as `carve follow --from` does; the stack of `carve up` inherits the variable
     #[arg(long, env = "RAMP_FROM", value_name = "URL")]
     from: Option<BaseUrl>,
     #[command(flatten)]
@@ -137,7 +137,7 @@ impl Watch {
             let nginx = Nginx::here(dir.clone(), route.to_owned(), admin);
             nginx.acting(by.clone(), webhooks.clone())
         };
-        // Of what `carve up` has started, it keeps nginx at the sides' names and at certificates too.
+        // On a stack of `carve up`, it also reloads nginx when a side's addresses or a certificate change.
         let Some(started) = self.place.kept()? else {
             return rollout::watch(&dir, nginx, &signals.received);
         };

@@ -21,8 +21,8 @@ Examples:
 Exit codes:
   0  all answers match
   1  an answer differs or is missing
-  2  nothing differs that was compared, but not all was: wrong usage, nothing to compare, matches that
-     prove nothing, a judge that failed, or another failure of this program's own";
+  2  no difference was found, but the comparison is incomplete: wrong usage, nothing to compare, matches that
+     prove nothing, a judge that failed, or another failure of carve itself";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, override_usage = "carve compare [OPTIONS] [ROUTE] <FILE>")]
@@ -32,22 +32,22 @@ pub(crate) struct Compare {
     /// File of requests: paths such as /report?year=2026, lines of an access log, JSON objects, one per line, or a
     /// HAR; - is standard input
     file: Option<PathBuf>,
-    /// The folder of route files [default: that of what `carve up` started]
+    /// The folder of route files [default: the one `carve up` was started with]
     #[arg(long, env = "SHADOW_ROUTES", value_name = "FOLDER")]
     routes: Option<PathBuf>,
-    /// The new side, of routes that do not name their own [default: likewise]
+    /// The new side, for routes that do not name their own [default: the one `carve up` was started with]
     #[arg(long, env = "SHADOW_NEW_URL", value_name = "URL")]
     new: Option<SideUrl>,
-    /// The old side, of routes that do not name their own [default: likewise]
+    /// The old side, for routes that do not name their own [default: the one `carve up` was started with]
     #[arg(long, env = "SHADOW_OLD_URL", value_name = "URL")]
     old: Option<SideUrl>,
-    /// The host that both sides are asked for, where the file does not say [default: the route's, or the old side's address]
+    /// The Host header for both sides, for requests without one [default: the route's, or the old side's address]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Ask the old side twice more, and say which fields differ in its own answers
+    /// Send each request to the old side twice more, and report which fields differ among its own answers
     #[arg(long)]
     noise: bool,
-    /// Longest wait for an answer, of routes that do not say
+    /// Longest wait for an answer, for routes that set none
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
     request_timeout: Duration,
     /// Print the report as JSON
@@ -62,11 +62,14 @@ impl Compare {
         let started = || {
             let run_dir = self.run.path()?;
             let nothing = || {
-                format!("nothing was started in {}: --routes, --old and --new", run_dir.display())
+                format!(
+                    "nothing was started in {}: give --routes, --old and --new",
+                    run_dir.display()
+                )
             };
             carve::local::render::started_in(&run_dir)?.with_context(nothing)
         };
-        // A word alone is the file.
+        // A single argument is the file.
         let (route, file) = match (self.route, self.file) {
             (route, Some(file)) => (route, file),
             (Some(file), None) => (None, PathBuf::from(file)),

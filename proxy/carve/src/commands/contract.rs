@@ -15,13 +15,13 @@ pub(crate) struct Contract {
     /// The server, as http://host:port
     #[arg(required_unless_present = "list")]
     base: Option<String>,
-    /// Run the cases of another route: the *.json of a folder
+    /// Run the cases of another route: every *.json file of this folder
     #[arg(long, value_name = "FOLDER")]
     cases: Option<PathBuf>,
     /// Play the relay's scenarios instead
     #[arg(long, conflicts_with = "cases")]
     relay: bool,
-    /// With --relay: leave out what only holds without a proxy in front
+    /// With --relay: leave out the scenarios that hold only without a proxy in front
     #[arg(long, requires = "relay")]
     proxied: bool,
     /// Run only the cases whose name contains this
@@ -36,10 +36,10 @@ pub(crate) struct Contract {
     /// QR_ENGINE of the service; with "reference", size and modules are not checked
     #[arg(long, default_value = "default", value_parser = ["default", "reference"])]
     engine: String,
-    /// X-Served-By must be this, or one of these [default: it is not checked]
+    /// Allowed values of X-Served-By [default: it is not checked]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     served_by: Vec<String>,
-    /// Cases under way at once
+    /// Number of cases that run at once
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     concurrency: usize,
 }
@@ -56,7 +56,7 @@ impl Contract {
         Ok(ExitCode::from(u8::from(report.counts().1 > 0)))
     }
 
-    /// Checks the cases; `None` if it has only listed them.
+    /// Runs the cases; `None` with `--list`, which only prints their names.
     fn check(&self) -> anyhow::Result<Option<Report>> {
         let cases = self.cases.as_ref().map_or_else(case::all, |folder| case::read(folder))?;
         let Some((target, cases)) = self.chosen(cases, |case| &case.name)? else { return Ok(None) };
@@ -65,13 +65,13 @@ impl Contract {
         Ok(Some(run(&target, &cases, &options)))
     }
 
-    /// Plays the relay's scenarios, likewise.
+    /// Plays the relay's scenarios; `None` with `--list`, which only prints their names.
     fn play(&self) -> anyhow::Result<Option<Report>> {
         let chosen = self.chosen(relay::all()?, |scenario| &scenario.name)?;
         Ok(chosen.map(|(target, all)| relay::run(&target, &all, self.concurrency, self.proxied)))
     }
 
-    /// The server, and what of all is meant; `None` if the names were only to be listed.
+    /// The server, and those of `all` that `--only` selects; `None` with `--list`, which only prints their names.
     fn chosen<T>(
         &self,
         mut all: Vec<T>,

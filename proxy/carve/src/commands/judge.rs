@@ -19,19 +19,19 @@ use super::ramp::verdict_code;
 use crate::place::Place;
 
 const HELP: &str = "\
-Each line of FILE is an interval as JSON, in the order of time. What is left out is 0:
+Each line of FILE is an interval as JSON, in the order of time. A missing field counts as 0:
   {\"end\": 1767225600, \"seconds\": 5, \"share\": 5,
    \"new\": {\"requests\": 250, \"refused\": 0, \"failures\": 1, \"helped\": 1, \"slow\": 2,
            \"statuses\": [249, 0, 0], \"empty\": 0, \"outages\": 0, \"out_seconds\": 0},
    \"old\": {...}, \"pairs\": 50, \"failed\": {\"new\": 0, \"old\": 0},
    \"slower\": [{\"new\": 1, \"old\": 2}, ...], \"compared\": {\"requests\": 40, \"events\": 0},
    \"shadow_statuses\": [50, 0, 0, 0], \"noise\": {...}, \"own_new\": {...}, \"own_old\": {...}}
-end: when it ended, in seconds since 1970. share: the new side's, in percent; a new one is a step.
-failures: attempts that failed; what nginx refused is none. statuses: 2xx, 3xx, 4xx of the side itself;
-shadow_statuses: those and 5xx that the shadow got from the old side.
+end: when the interval ended, in seconds since 1970. share: the new side's share, in percent; each change of it begins
+a step. failures: failed attempts, without the requests that nginx refused. statuses: the side's own 2xx, 3xx and 4xx;
+shadow_statuses: 2xx, 3xx, 4xx and 5xx that the shadow got from the old side.
 docs/gates.md explains the rest.
 
-With --from, the counts come from Prometheus, and --counts keeps them.
+With --from, the counts come from Prometheus, and --counts names the file to save them in.
 
 Exit codes: 0 every test passes; 3 one fails; 4 a proof is missing
 
@@ -42,21 +42,21 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct Judge {
-    /// The route whose tests judge, and whose key assigns requests [default: the standard tests, by request]
+    /// The route whose gates and key apply [default: the standard gates, with the key request]
     route: Option<String>,
-    /// What was counted, interval by interval
+    /// The counts, one interval a line; with --from, the file to save them in
     #[arg(long, required_unless_present = "from", value_name = "FILE")]
     counts: Option<PathBuf>,
-    /// Judge what Prometheus has counted since then
+    /// Judge the counts in Prometheus from this time on
     #[arg(long, value_name = "TIME")]
     from: Option<humantime::Timestamp>,
-    /// And until then [default: now]
+    /// Judge the counts until this time [default: now]
     #[arg(long, requires = "from", value_name = "TIME")]
     to: Option<humantime::Timestamp>,
     /// Print the verdicts as JSON
     #[arg(long)]
     json: bool,
-    /// The tests [default: those of proxy/evidence/gates.toml, which are built in]
+    /// The gates [default: those of proxy/evidence/gates.toml, which are built in]
     #[arg(long, value_name = "FILE")]
     gates: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The command line: one file per command, or per group of commands that share what they know.
+//! The command line: one file per command, or per group of related commands.
 
 mod apply;
 mod beside;
@@ -33,66 +33,67 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Start nginx, the counting, the comparing and Prometheus around two servers, and wait until all are ready;
-    /// without --old and --new, this project's own two servers too
+    /// Start nginx, Prometheus and the parts that count and compare, around two servers, and wait until all are ready;
+    /// without --old and --new, also start this project's own two servers
     Up(Box<up::Up>),
-    /// Make what runs follow the route files and carve.toml as they are now; a mistake changes nothing
+    /// Apply the current route files and carve.toml to the running stack; a mistake in one of them changes nothing
     Apply(apply::Apply),
     /// Stop everything; data stays
     Down(up::Down),
-    /// Start the parts of a run folder, and start again what ends; `up` starts it
+    /// Start the parts of a run folder, and restart those that end; `up` runs this command
     #[command(hide = true)]
     Supervise(up::Supervise),
-    /// Show what runs, and of each route the share, the run and its gates; exits with 3 unless every part is ready
+    /// Show the parts, and the share, run and gates of each route; exits with 3 unless every part is ready
     Status(status::Status),
     /// Stop, start or restart one of the parts
     Part(up::OnPart),
     /// Print the ends of the logs
     Logs(up::Logs),
-    /// Run a command beside a stack on free ports, which ends with the command
+    /// Run a command beside a stack on free ports; the stack ends with the command
     #[command(hide = true)]
     With(Box<with::With>),
     /// Set the new side's share of a route; returns once nginx serves it
     Split(split::Split),
-    /// Say how long each step of a ramp takes with the traffic of the last day, and propose steps that end in time
+    /// Estimate how long each step of a ramp takes with the traffic of the last day; with --within, propose steps
     Plan(plan::Plan),
     /// Raise the share of a route step by step, with gates; resumes an unfinished run
     Ramp(ramp::Ramp),
-    /// Keep a run at its step; a gate may still roll it back
+    /// Hold a run at its step; a gate may still roll it back
     Pause(ramp::Pause),
-    /// Resume a run, with its step from the beginning; starts its process again if that has ended
+    /// Resume a run from the beginning of its step; restarts its process if that has ended
     Resume(ramp::Resume),
-    /// End a run, back at its start share or at the old side
+    /// End a run and return to its start share, or to 0% with --to-old
     Abort(ramp::Abort),
-    /// Send every new request of a route to the old side at once, whatever holds the lock or hangs; until `clear`
+    /// Send every new request of a route to the old side at once, even if the lock is held or a process hangs; until
+    /// `clear`
     Rollback(rollback::Rollback),
-    /// End what `rollback` began; the share is 0 then
+    /// End a rollback; the share is then 0
     Clear(rollback::Clear),
-    /// Say what the tests would have decided on counts of the past, and when
+    /// Show what the gates would have decided on past counts, and when
     Judge(judge::Judge),
-    /// Ask both sides each path and query of a file, and say what differs
+    /// Send each request of a file to both sides, and report the differences
     Compare(compare::Compare),
-    /// Ask an app directly and through the proxy, and say what differs
+    /// Send requests to an app directly and through the proxy, and report the differences
     Doctor(doctor::Doctor),
     /// Check a server against the contract of GET /qrcode, or against the cases of another route
     Contract(contract::Contract),
-    /// Write what nginx includes for the route files
+    /// Write the nginx configuration of the route files
     Render(Box<render::Render>),
     /// Check every route file of a folder
     Check(render::Check),
     /// Write the JSON Schema of a route file
     Schema(render::Schema),
-    /// Before nginx starts: make the folders of its routes, with their splits
+    /// Create the folders and splits of nginx' routes; run it before nginx starts
     Prepare(beside::Prepare),
-    /// Count the requests in the access log of the nginx beside it, by route and side, and write them as JSON lines
+    /// Count the requests in nginx' access log by route and side, and write them as JSON lines; runs beside nginx
     Edge(edge::Arguments),
     /// Send the requests that nginx mirrors to both sides of their route, and compare the answers
     Shadow(Box<::compare::Arguments>),
-    /// Send the runs back that have been silent for their lease; runs beside nginx
+    /// Send a route back to the old side if its run has been silent for its lease; runs beside nginx
     Watch(beside::Watch),
-    /// Keep this nginx at the cluster's splits; runs beside each proxy
+    /// Apply the cluster's splits to this nginx as they change; runs beside each proxy
     Follow(beside::Follow),
-    /// Carry out the runs of a cluster, and resume what another process has let go of
+    /// Carry out the runs of a cluster, and take over the runs of a process that has ended
     Serve(serve::Serve),
     /// Keep a copy of the cluster's splits for a `follow` without a token, whose RAMP_KUBERNETES_URL is file:FILE
     Copy(beside::Copy),
@@ -105,7 +106,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The exit code if the command fails: 1 of `compare`, `contract` and `doctor` means a difference.
+    /// The exit code if the command fails: 2 for `compare`, `contract` and `doctor`, where 1 means a difference.
     pub(crate) fn failure(&self) -> u8 {
         match self {
             Command::Compare(_) | Command::Contract(_) | Command::Doctor(_) => 2,

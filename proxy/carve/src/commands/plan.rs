@@ -25,13 +25,13 @@ pub(crate) struct Plan {
     /// The share of each step
     #[arg(long, value_parser = parse_steps, default_value = STEPS, value_name = "PERCENT,PERCENT...")]
     steps: Steps,
-    /// How long to hold each step at least
+    /// The shortest time to hold each step
     #[arg(long, default_value = "60s", value_name = "TIME")]
     hold: humantime::Duration,
-    /// The time that all steps may take: proposes some that end by then
+    /// Propose steps that together take at most this long
     #[arg(long, value_name = "TIME")]
     within: Option<humantime::Duration>,
-    /// The traffic to go by: that of so long until now
+    /// How far back to measure the traffic
     #[arg(long, default_value = "1d", value_name = "TIME")]
     past: humantime::Duration,
     /// The gates [default: those of proxy/evidence/gates.toml, which are built in]
@@ -68,7 +68,7 @@ impl Plan {
             return Ok(if all.is_some() { ExitCode::SUCCESS } else { ExitCode::from(NEVER_ENDS) });
         };
         let Some((steps, hold)) = within(&gates, &pace, steps, *self.hold, *limit) else {
-            println!("No steps end within {limit}: too little is asked or compared.");
+            println!("No steps end within {limit}: there are too few requests or comparisons.");
             return Ok(ExitCode::from(NEVER_ENDS));
         };
         let steps: Vec<String> = steps.iter().map(Share::to_string).collect();

@@ -20,7 +20,7 @@ const ROLLED_BACK: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
 const ABORTED: u8 = 5;
 
-/// How long a run may take to see a request: it may wait for nginx or Prometheus.
+/// How long a run may take to see a request; it may be waiting for nginx or Prometheus.
 const TAKEN_WITHIN: Duration = Duration::from_secs(40);
 /// How long an abort may take; it needs a reload of nginx.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
@@ -49,13 +49,13 @@ pub(crate) struct Ramp {
     /// The gates [default: those of proxy/evidence/gates.toml, which are built in]
     #[arg(long, value_name = "FILE")]
     gates: Option<PathBuf>,
-    /// Judge the time just past as if a step ended now, and move nothing
+    /// Judge the last --hold as if a step ended now, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// With --dry-run: print the verdicts as JSON
     #[arg(long, requires = "dry_run")]
     json: bool,
-    /// On a cluster: return once the run is ordered, without waiting for its end
+    /// On a cluster: return once the run is recorded for `carve serve`, without waiting for its end
     #[arg(long)]
     detach: bool,
     #[command(flatten)]
@@ -78,7 +78,7 @@ struct Pace {
 #[derive(Clone, Debug)]
 pub(super) struct Steps(pub(super) Vec<Share>);
 
-/// What a run takes if nobody says otherwise.
+/// The default steps of a run.
 pub(super) const STEPS: &str = "1,5,25,50,100";
 
 pub(super) fn parse_steps(text: &str) -> anyhow::Result<Steps> {
@@ -102,7 +102,8 @@ impl Ramp {
         walk(&place, nginx, plan, &pace, detach)
     }
 
-    /// Takes each value from the arguments, else from the unfinished run, else from the defaults.
+    /// Takes each value from the arguments, else from the unfinished run, else from the defaults. Fails only if the
+    /// path of `--gates` cannot be made absolute.
     fn plan(self, unfinished: Option<Plan>) -> anyhow::Result<Plan> {
         let default = || -> anyhow::Result<Plan> {
             let Steps(steps) = parse_steps(STEPS)?;
@@ -140,9 +141,7 @@ fn walk(
 fn order(place: &Place, nginx: &Nginx, plan: Plan, detach: bool) -> anyhow::Result<ExitCode> {
     let signals = Signals::watch()?;
     let run = rollout::run::order(nginx, &place.prometheus()?, plan)?;
-    println!(
-        "The run is ordered; `carve serve` carries it out, whether this command goes on or not."
-    );
+    println!("The run is recorded; `carve serve` carries it out, even if this command ends.");
     if detach {
         return Ok(ExitCode::SUCCESS);
     }
@@ -207,7 +206,7 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan, json: bool) -> anyhow::
     Ok(verdict_code(judgement.verdict))
 }
 
-/// The exit code of a judgement that moves nothing.
+/// The exit code of a command that only judges.
 pub(super) fn verdict_code(verdict: Verdict) -> ExitCode {
     match verdict {
         Verdict::Pass => ExitCode::SUCCESS,
@@ -272,7 +271,7 @@ impl Resume {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve abort qrcode --to-old")]
 pub(crate) struct Abort {
-    /// Back to 0%, wherever the run began
+    /// Return to 0% instead of the run's start share
     #[arg(long)]
     to_old: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `carve render`, `check` and `schema`: what is made of route files.
+//! `carve render`, `check` and `schema`, which read, check and describe route files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve check proxy/routes")]
 pub(crate) struct Check {
-    /// The folder of NAME.toml
+    /// The folder of route files (NAME.toml)
     #[arg(default_value = "proxy/routes", value_name = "FOLDER")]
     routes: PathBuf,
     /// Print the routes as JSON
@@ -51,7 +51,7 @@ impl Check {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve schema route.schema.json")]
 pub(crate) struct Schema {
-    /// The file to write: carve.schema.json for that of carve.toml, any other for that of a route file
+    /// The file to write: the schema of carve.toml if the name is carve.schema.json, else the schema of route files
     file: PathBuf,
     /// Write nothing; fail if the file would change
     #[arg(long)]
@@ -71,22 +71,22 @@ impl Schema {
     after_help = "Example:\n  carve render --routes routes --to nginx --old http://old:80 --new http://new:80"
 )]
 pub(crate) struct Render {
-    /// The folder of NAME.toml
+    /// The folder of route files (NAME.toml)
     #[arg(long, default_value = "proxy/routes", value_name = "FOLDER")]
     routes: PathBuf,
     /// The folder to write to
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
-    /// Only these files. NAME.toml is the route file itself, with other addresses
+    /// Write only these files. NAME.toml is the route file itself, with the addresses of --address
     #[arg(long, value_name = "FILE,FILE...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Another address in place of one in the route files; may be given several times
+    /// Replace an address in the route files; may be given several times
     #[arg(long, value_name = "HOST:PORT=HOST:PORT", value_parser = replacement)]
     address: Vec<(String, String)>,
     /// Write nothing; fail if a file would change
     #[arg(long)]
     check: bool,
-    /// The app: the old side of the routes, and of every other path
+    /// The app: the old side of the routes, and the server of every other path
     #[arg(long, default_value = "http://127.0.0.1:3000", value_name = "URL")]
     old: SideUrl,
     /// The new side of the routes
@@ -98,11 +98,11 @@ pub(crate) struct Render {
     /// Prometheus
     #[arg(long, default_value = "http://127.0.0.1:9090", value_name = "URL")]
     prometheus: BaseUrl,
-    /// One of the sides' addresses that nginx asks DNS for again while it runs, so that each pod of a headless
-    /// Service is a server of its own; may be given several times. Needs nginx 1.27.3
+    /// A side's URL whose name nginx resolves again while it runs, so that each pod of a headless Service is a
+    /// server of its own; may be given several times. Needs nginx 1.27.3
     #[arg(long = "resolve", value_name = "URL")]
     resolved: Vec<BaseUrl>,
-    /// Load balancers before nginx, as addresses or networks, in place of those of carve.toml
+    /// Load balancers in front of nginx, as addresses or networks, instead of those in carve.toml
     #[arg(long, value_name = "NETWORK,...", value_delimiter = ',')]
     trusted_proxies: Vec<Network>,
 }
@@ -116,7 +116,7 @@ impl Render {
         for (here, there) in &self.address {
             ensure!(
                 routes.iter().any(|route| route.text.contains(here)),
-                "--address {here}: no route file has it"
+                "--address {here}: no route file contains this address"
             );
             for route in &mut routes {
                 *route = Route::parse(&route.name, &route.text.replace(here, there))?;
@@ -130,7 +130,7 @@ impl Render {
             let of_routes = routes.iter().filter(|route| !route.is_session());
             let of_routes = of_routes.flat_map(|it| [&it.file.old.url, &it.file.new.url]).flatten();
             let mut sides = [&old, &new].into_iter().chain(of_hosts).chain(of_routes);
-            ensure!(sides.any(is_it), "--resolve {url}: no side has it");
+            ensure!(sides.any(is_it), "--resolve {url}: no side has this URL");
         }
         let files = render::all(
             &carve,
@@ -145,15 +145,19 @@ impl Render {
                 let name = format!("{}.toml", route.name);
                 only.contains(&name).then(|| (name, render::route_file(route)))
             }));
-            ensure!(files.len() == only.len(), "--only {}: some are no files", only.join(","));
+            ensure!(
+                files.len() == only.len(),
+                "--only {}: render writes no such file",
+                only.join(",")
+            );
         }
         files.iter().try_for_each(|(name, text)| place(&to.join(name), text, check))
     }
 }
 
-/// An address and what replaces it.
+/// Parses `FROM=TO` into the address to replace and its replacement.
 fn replacement(text: &str) -> Result<(String, String), String> {
-    let (here, there) = text.split_once('=').ok_or("it has no =")?;
+    let (here, there) = text.split_once('=').ok_or("it must have the form HOST:PORT=HOST:PORT")?;
     Ok((here.to_owned(), there.to_owned()))
 }
 
@@ -163,6 +167,6 @@ fn place(file: &Path, text: &str, check: bool) -> anyhow::Result<()> {
     if fs::read_to_string(file).is_ok_and(|there| there == text) {
         return Ok(());
     }
-    ensure!(!check, "{shown} is not what the route files say; make generate writes it");
+    ensure!(!check, "{shown} does not match the route files; `make generate` writes it");
     fs::write(file, text).with_context(|| shown.to_string())
 }

@@ -10,7 +10,7 @@ use crate::place::{OnRoute, Why};
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve rollback qrcode --reason 'wrong pictures'")]
 pub(crate) struct Rollback {
-    /// Why, for the log and for who clears it
+    /// Why, for the log and for whoever clears it
     #[arg(long, default_value = "by hand", value_name = "WHY")]
     reason: String,
     #[command(flatten)]
@@ -23,7 +23,7 @@ impl Rollback {
         let warning = rollout::stop(&nginx, &self.reason)?;
         println!(
             "{} is stopped: every new request of it goes to the old side. `carve clear {0} --reason WHY` \
-             ends that.",
+             ends the stop.",
             nginx.route
         );
         if let Some(warning) = warning {
@@ -48,7 +48,7 @@ impl Clear {
         let nginx = self.on.nginx_because(&Why::default())?;
         let lock = rollout::take(&nginx)?;
         let ended = rollout::clear(&nginx, &lock, &self.reason)?;
-        println!("{} was {}. Now 0% of it goes to the new side.", nginx.route, ended.said());
+        println!("{} was {}. Its share is now 0%.", nginx.route, ended.said());
         Ok(ExitCode::SUCCESS)
     }
 }

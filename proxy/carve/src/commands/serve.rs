@@ -54,7 +54,7 @@ impl Serve {
         let (end, ended) = oneshot::channel::<()>();
         let http = thread::spawn(move || {
             let ended = async {
-                // Dropped, never sent.
+                // The sender never sends; dropping it ends the wait.
                 let _ = ended.await;
             };
             runtime.block_on(service_kit::serve_admin(listener, admin, ended));

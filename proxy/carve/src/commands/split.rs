@@ -70,7 +70,8 @@ impl Split {
     }
 }
 
-/// The name of a route begins with a letter, so a word alone that does not is the share.
+/// Tells a single argument apart: one that does not begin with a letter is the share, since the names of routes do.
+/// Fails if such a share is not valid.
 fn told_apart(
     route: Option<String>,
     share: Option<Share>,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::up;
 use crate::place::Place;
 
-/// Exit code unless every part is ready, as in LSB init scripts.
+/// The exit code if a part is not ready, as in LSB init scripts.
 const NOT_RUNNING: u8 = 3;
 
 const EXAMPLES: &str = "\
@@ -27,7 +27,7 @@ Examples:
 pub(crate) struct Status {
     /// Only this route, without the parts
     route: Option<String>,
-    /// Print it as JSON
+    /// Print the status as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -51,10 +51,10 @@ struct PartReport {
 struct RouteReport {
     route: String,
     split: Split,
-    /// What nginx says it serves, or why that is not known.
+    /// The split that nginx reports it serves, or why it is unknown.
     served: Result<Split, String>,
     stop: Result<Option<Stop>, String>,
-    /// The split before a change that has not ended.
+    /// The split before an unfinished change.
     changed_from: Option<Split>,
     run: Option<State>,
     /// The process that holds the route's lock.
@@ -88,7 +88,7 @@ impl Status {
     }
 }
 
-/// The parts that run here; none if nothing does.
+/// The parts and their states; empty if no supervisor runs.
 fn parts(settings: &Settings) -> anyhow::Result<Vec<PartReport>> {
     let supervisor = up::supervisor(settings);
     if supervisor.pid().is_none() {

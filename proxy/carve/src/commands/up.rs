@@ -1,4 +1,4 @@
-//! `carve up`, `down`, `part` and `logs`, and `supervise`, which is what `up` starts in the background.
+//! `carve up`, `down`, `part` and `logs`, and `supervise`, which `up` starts in the background.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use signal_hook::iterator::Signals;
 
 use crate::place::RunDir;
 
-/// How long `down` waits for a run to go back.
+/// How long `down` waits for a run to return to its start share.
 const RUN_ENDS_WITHIN: Duration = Duration::from_secs(15);
 
 const NOT_STARTED: &str = "the stack did not start; nothing is left running";
@@ -43,13 +43,13 @@ pub(crate) struct Up {
     /// The app, if it already runs; needs --new
     #[arg(long = "old", value_name = "URL", requires = "new_url")]
     old_url: Option<SideUrl>,
-    /// What takes over, if it already runs; needs --old
+    /// The server that takes over, if it already runs; needs --old
     #[arg(long = "new", value_name = "URL", requires = "old_url")]
     new_url: Option<SideUrl>,
     /// Write and check the configuration, and start nothing
     #[arg(long)]
     check: bool,
-    /// Stay in the foreground until a signal or `carve down`, as in a container
+    /// Stay in the foreground until a signal or `carve down`; for containers
     #[arg(long, conflicts_with = "check")]
     foreground: bool,
     #[command(flatten)]
@@ -60,21 +60,21 @@ pub(crate) struct Up {
     #[arg(long, env = "STACK_OLD_WORKERS", value_name = "COUNT")]
     old_workers: Option<usize>,
     /// The new side's share of each route at start, in percent
-    /// [default: the last one, at first the route file's]
+    /// [default: the last share set here, or else the route file's]
     #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]
     split: Option<Share>,
-    /// What the split hashes at start: request, client, query, parameter:NAME, header:NAME or
-    /// cookie:NAME [default: the last one, at first the route file's]
+    /// The value that assigns a request to a side at start: request, client, query, parameter:NAME, header:NAME or
+    /// cookie:NAME [default: the last key set here, or else the route file's]
     #[arg(long, env = "STACK_SPLIT_KEY", value_name = "KEY")]
     split_key: Option<Key>,
     /// Share of all requests that nginx mirrors to the shadow at start, in percent
-    /// [default: the last one, at first the route file's]
+    /// [default: the last one set here, or else the route file's]
     #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
     mirror: Option<Share>,
-    /// Share of the requests that are logged, in percent; failures and fallbacks always are
+    /// Share of the requests to log, in percent; failures and fallbacks are always logged
     #[arg(long, env = "NGINX_LOG_PERCENT", default_value_t = Share::ALL, value_name = "PERCENT")]
     log_share: Share,
-    /// The other machines, whose proxies follow this one (RAMP_FROM there): its Prometheus counts them too
+    /// The other machines, whose proxies follow this one (RAMP_FROM there); this machine's Prometheus scrapes them too
     #[arg(long, env = "STACK_OTHERS", value_name = "HOST,...", value_delimiter = ',')]
     others: Vec<String>,
     #[command(flatten)]
@@ -145,8 +145,8 @@ fn up(settings: &Settings, in_foreground: bool) -> anyhow::Result<ExitCode> {
     if supervisor.pid().is_some() {
         let parts: Vec<Part> = supervisor.states()?.into_iter().map(|state| state.part).collect();
         readiness::wait(settings, &supervisor, &parts)
-            .context("it runs already, but not every part is ready")?;
-        println!("Running already (`carve down` first, to apply changes).");
+            .context("the stack already runs, but not every part is ready")?;
+        println!("Running already (to start with other settings, run `carve down` first).");
         print_urls(settings, parts.contains(&Part::QrService));
         print_shares(settings);
         return Ok(ExitCode::SUCCESS);
@@ -173,7 +173,7 @@ fn wait_and_print(settings: &Settings, supervisor: &Supervisor) -> anyhow::Resul
     Ok(())
 }
 
-/// Supervises the parts itself, until a signal or until one does not start.
+/// Supervises the parts in this process, until a signal or until a part fails to start.
 fn foreground(settings: Settings) -> anyhow::Result<ExitCode> {
     let run_dir = settings.run_dir.clone();
     let (end, ended) = channel();
@@ -188,7 +188,7 @@ fn foreground(settings: Settings) -> anyhow::Result<ExitCode> {
             let _ = end.send(Err(error.context(NOT_STARTED)));
         }
     });
-    // The thread that waits for a signal holds a sender until then.
+    // `recv` cannot fail: the thread that waits for a signal keeps its sender until one arrives.
     supervise::run(&run_dir, move || ended.recv()?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -200,9 +200,10 @@ pub(crate) struct Supervise {
 }
 
 impl Supervise {
-    /// Until a signal or `carve down`. Signals to the group of the command that started it are none.
+    /// Supervises the parts until a signal or `carve down`. It runs in a session of its own, so that signals to the
+    /// process group of `carve up` do not reach it.
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        // Fails if it leads its group already.
+        // Fails if this process already leads its group.
         let _ = rustix::process::setsid();
         let _logging = telemetry::init("carve", tracing::Level::INFO)?;
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
@@ -220,7 +221,7 @@ fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
     settings.nginx("").check()
 }
 
-/// The addresses to open. `ours` is whether our own two sides run.
+/// Prints the URLs to open. `ours` says whether this project's own two sides run.
 pub(super) fn print_urls(settings: &Settings, ours: bool) {
     let at = &settings.addresses;
     println!("  the app      http://{}/", at.proxy);
@@ -247,7 +248,7 @@ fn print_shares(settings: &Settings) {
         let nginx = settings.nginx(&name);
         if let (Ok(split), Ok(route)) = (rollout::current(&nginx.route_dir()), nginx.route_file()) {
             let (share, path) = (split.share_percent, route.where_it_is());
-            // A stop keeps the share, which says nothing meanwhile.
+            // A stop keeps the share but overrides it.
             let goes = match rollout::in_force(&nginx) {
                 Ok(Some(stop)) => format!("{}; all of {path} goes to the old side", stop.said()),
                 _ => format!("{share}% of {path} goes to the new side"),
@@ -276,7 +277,7 @@ impl Down {
             end_run(&settings, &route);
         }
         supervisor.shutdown()?;
-        // A stop that is in force comes back with `up`.
+        // A stop in force survives this: `up` restores it from the route's folder.
         if let Some(stops) = settings.stops_dir() {
             let _ = std::fs::remove_dir_all(stops);
         }
@@ -285,7 +286,7 @@ impl Down {
     }
 }
 
-/// Ends a route's run, back where it began. One that does not answer keeps its lock, and `up` names it.
+/// Ends a route's run at its start share. Prints an error that names the process if the run does not answer.
 fn end_run(settings: &Settings, route: &str) {
     let nginx = settings.nginx(route).acting(By::itself("carve down"), Webhooks::default());
     let Some(holder) = rollout::holder(&nginx.route_dir()) else { return };
@@ -307,11 +308,11 @@ pub(crate) struct OnPart {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Order {
-    /// It has ended on return, and stays stopped
+    /// Stop the part and wait until it has ended; it stays stopped
     Stop,
-    /// It is ready on return
+    /// Start the part and wait until it is ready
     Start,
-    /// Both
+    /// Stop the part, then start it and wait until it is ready
     Restart,
 }
 

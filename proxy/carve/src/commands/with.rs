@@ -1,4 +1,4 @@
-//! Runs a command beside a stack.
+//! `carve with`.
 
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -24,7 +24,7 @@ pub(crate) struct With {
     mirror: Share,
     #[command(flatten)]
     qr_service: QrService,
-    /// The command; its environment has STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL,
+    /// The command; its environment contains STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL,
     /// STACK_NEW_ADMIN_URL, STACK_OLD_URL, STACK_OLD_ADMIN_URL, STACK_DIR, RAMP_NGINX_DIR,
     /// RAMP_PROXY_ADMIN_ADDR and RAMP_PROMETHEUS_URL
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -46,7 +46,7 @@ impl With {
     }
 }
 
-/// Waits for the command and passes a signal to end on to it.
+/// Waits for the command. Once `told_to_end` is set, sends it SIGTERM.
 fn wait(mut child: Child, told_to_end: &AtomicBool) -> anyhow::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
@@ -55,7 +55,7 @@ fn wait(mut child: Child, told_to_end: &AtomicBool) -> anyhow::Result<ExitStatus
         if told_to_end.swap(false, Ordering::Relaxed)
             && let Some(pid) = Pid::from_raw(child.id().cast_signed())
         {
-            // It may have ended by itself.
+            // Fails if the command has just ended.
             let _ = kill_process(pid, Signal::TERM);
         }
         thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,5 @@
-//! Makes what runs follow its files: those that people write, when they say so, and by itself what lies beside them.
+//! Makes the running stack follow its files: route files and `carve.toml` when someone runs `carve apply`, and by
+//! itself DNS names and certificates.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,19 +16,20 @@ use super::settings::{Part, Settings, Sides};
 use super::supervisor::Supervisor;
 use super::{readiness, render};
 
-/// Between two looks at names and certificates. A resolver keeps an answer for its TTL.
+/// How often names and certificates are checked. The resolver caches answers for their TTL.
 const POLL: Duration = Duration::from_secs(2);
-/// Between two looks at whether this is to end.
+/// How often the wait checks whether it is to end.
 const NAP: Duration = Duration::from_millis(200);
 
-/// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them. No request is
-/// lost. Fails if nothing runs, a file has a mistake, or nginx does not take them over. All is as it was then.
+/// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them without losing a
+/// request. Returns the routes that were added, changed and removed. Fails, and changes nothing, if nothing runs, a
+/// file has a mistake, or nginx does not accept them.
 pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let supervisor = Supervisor::new(settings.run_dir.clone());
     ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());
     let (carve, routes) = render::routes(settings)?;
     let exchanged = exchange(settings, &carve, &routes)?;
-    // It reads carve.toml too.
+    // The shadow reads the route files and carve.toml only when it starts.
     if exchanged != Exchanged::default() {
         supervisor.stop_part(Part::Shadow)?;
         supervisor.start_part(Part::Shadow)?;
@@ -41,7 +43,7 @@ fn exchange(settings: &Settings, carve: &CarveFile, routes: &[Route]) -> anyhow:
     rollout::exchange(&settings.nginx(""), routes, &files)
 }
 
-/// What nginx has read, and does not read again by itself.
+/// The addresses and certificates that nginx has read, and does not read again by itself.
 #[derive(PartialEq)]
 struct Seen {
     names: Names,
@@ -58,8 +60,8 @@ impl Seen {
     }
 }
 
-/// Until `ended`, makes nginx follow the addresses of the sides' names and the certificates of the front, as DNS and
-/// their files change. Route files that nobody has applied are left alone.
+/// Until `ended` is set, reloads nginx when DNS gives a side's name other addresses or a certificate file changes. Does
+/// not apply route files that have changed since the last `carve apply`.
 pub fn keep(settings: &Settings, ended: &AtomicBool) {
     let Some(sides) = &settings.sides else { return };
     let mut seen: Option<Seen> = None;
@@ -67,7 +69,7 @@ pub fn keep(settings: &Settings, ended: &AtomicBool) {
         if let Ok((carve, routes)) = render::applied(settings) {
             let mut now = Seen::now(sides, &carve, &routes);
             if let Some(seen) = &seen {
-                // DNS that does not answer changes nothing.
+                // Keeps the known addresses of a name that DNS does not answer for.
                 for (name, addresses) in &seen.names {
                     now.names.entry(name.clone()).or_insert_with(|| addresses.clone());
                 }

@@ -1,5 +1,5 @@
-//! The paths of other QR services in nginx: those that qr-service answers by the same two variables, which it
-//! reads from the environment itself.
+//! The paths of other QR services in nginx. The variables `QR_COMPAT` and `QR_SHOW_HOST` select them, here and in
+//! qr-service, which reads them itself.
 
 use std::env;
 use std::fs;
@@ -12,8 +12,8 @@ use super::settings::Settings;
 /// The stand-in for the host name in `proxy/compat/show.conf`.
 const HOST: &str = "show.invalid";
 
-/// Writes what nginx includes for `QR_COMPAT` and `QR_SHOW_HOST`, and removes what it included before. Fails if there
-/// is no such name.
+/// Writes nginx' files for `QR_COMPAT` and `QR_SHOW_HOST`, and removes those of an earlier run. Fails if one of the
+/// variables names an unknown service or an invalid host.
 pub(crate) fn render(settings: &Settings) -> anyhow::Result<()> {
     let nginx = settings.nginx_dir();
     for name in ["compat-quickchart.conf", "compat-google.conf", "server-show.conf"] {
@@ -34,7 +34,7 @@ pub(crate) fn render(settings: &Settings) -> anyhow::Result<()> {
     let given = |name: &str| env::var(name).ok().filter(|value| value != "none");
     for name in given("QR_COMPAT").iter().flat_map(|names| names.split(',')).map(str::trim) {
         match name {
-            // Its paths are below /v1/, which nginx passes on anyway.
+            // goqr's paths are below /v1/, which nginx always passes on.
             "goqr" => {}
             "quickchart" | "google" => write(name, &format!("compat-{name}.conf"), HOST)?,
             _ => bail!("QR_COMPAT: there is no \"{name}\"; use goqr, quickchart or google"),
@@ -43,7 +43,7 @@ pub(crate) fn render(settings: &Settings) -> anyhow::Result<()> {
     if let Some(host) = given("QR_SHOW_HOST") {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
         if host.is_empty() || !host.chars().all(is_name) {
-            bail!("QR_SHOW_HOST: \"{host}\" is no host name");
+            bail!("QR_SHOW_HOST: \"{host}\" is not a host name");
         }
         write("show", "server-show.conf", &host)?;
     }

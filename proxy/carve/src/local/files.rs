@@ -1,6 +1,6 @@
-//! The files of the repository that a stack needs, as part of the program: it runs where the repository is not.
+//! The files of the repository that a stack needs, embedded so that the program runs without the repository.
 //!
-//! A debug build reads them when it runs, so that a change needs no new build.
+//! A debug build reads them at run time, so that a change needs no new build.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use rust_embed::RustEmbed;
 
-/// nginx' files that are written by hand.
+/// nginx' files.
 #[derive(RustEmbed)]
 #[folder = "../../proxy"]
 #[include = "*.conf"]
@@ -20,7 +20,7 @@ struct Proxy;
 #[include = "rules/*.yml"]
 struct Prometheus;
 
-/// The page, with the library that draws its charts.
+/// The live page.
 #[derive(RustEmbed)]
 #[folder = "../../dashboards/live"]
 #[include = "*.css"]
@@ -32,6 +32,7 @@ struct Prometheus;
 #[exclude = "node_modules/*"]
 struct LivePage;
 
+/// The library that draws the live page's charts.
 #[derive(RustEmbed)]
 #[folder = "../../dashboards/live/node_modules/uplot"]
 #[allow_missing = true]
@@ -39,17 +40,17 @@ struct LivePage;
 #[include = "LICENSE"]
 struct Charts;
 
-/// A file of `proxy/`.
+/// The text of a file of `proxy/`. Fails if it is not embedded.
 pub(crate) fn proxy(name: &str) -> anyhow::Result<String> {
     text(Proxy::get(name), name)
 }
 
-/// A file of `dashboards/prometheus/`.
+/// The text of a file of `dashboards/prometheus/`. Fails if it is not embedded.
 pub(crate) fn prometheus(name: &str) -> anyhow::Result<String> {
     text(Prometheus::get(name), name)
 }
 
-/// Writes the rules of Prometheus below `prometheus`, and the live page into `live_page`.
+/// Writes Prometheus' rules below `prometheus`, and the live page into `live_page`. An error names the file.
 pub(crate) fn write_folders(prometheus: &Path, live_page: &Path) -> anyhow::Result<()> {
     write_all::<Prometheus>(prometheus, |name| name.starts_with("rules/"))?;
     write_all::<LivePage>(live_page, |_| true)?;

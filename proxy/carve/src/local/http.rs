@@ -1,4 +1,4 @@
-//! The HTTP client of readiness, of tests and of the load tests' checks.
+//! The HTTP client of the readiness checks, the tests and the load tests.
 
 use std::time::Duration;
 
@@ -51,14 +51,14 @@ pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<Answer
     read(request.call()?)
 }
 
-/// Reads a response to its end.
+/// Reads a response to its end. Fails if the body cannot be read.
 pub fn read(mut response: Response<Body>) -> Result<Answer, ureq::Error> {
     let body = response.body_mut().read_to_vec()?;
     Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })
 }
 
-/// Whether a kept connection ended before the first byte of a response. Clients then send the
-/// request again (RFC 9112, section 9.3.1); ureq leaves that to its caller.
+/// Whether a kept connection ended before the first byte of a response. A client may then send the request again
+/// (RFC 9112, section 9.3.1); ureq leaves that to its caller.
 pub fn is_closed(error: &ureq::Error) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     let ureq::Error::Io(error) = error else { return false };

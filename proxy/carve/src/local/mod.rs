@@ -1,8 +1,8 @@
 //! The whole stack on one machine: nginx, both sides, the shadow and Prometheus.
 //!
-//! `carve up` runs it in the background for people. [`Stack`] runs it on free ports in a
-//! temporary folder for tests and measurements. Both render the same files ([`render`]): those of
-//! `proxy/` and `dashboards/`, which are part of the program, with other addresses. [`supervise`] starts the parts.
+//! `carve up` runs it in the background. [`Stack`] runs it on free ports in a temporary folder, for tests and
+//! measurements. Both [`render`] the embedded files of `proxy/` and `dashboards/` with the stack's addresses, and
+//! [`supervise`] starts the parts.
 
 pub mod apply;
 mod compat;

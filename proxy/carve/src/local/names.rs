@@ -1,7 +1,7 @@
 //! The addresses of the sides' names.
 //!
-//! nginx looks names up once, when it reads its files, and takes each address for a server that is there. So it gets
-//! addresses, and [`super::apply::keep`] looks them up again.
+//! nginx looks names up only when it reads its files, and treats each address as a server that runs. So carve writes
+//! addresses into nginx' files, and [`super::apply::keep`] looks the names up again.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use route::SideUrl;
 
-/// The addresses of each HOST:PORT that has a name.
+/// The addresses of each HOST:PORT whose HOST is a name.
 pub(crate) type Names = BTreeMap<String, Vec<SocketAddr>>;
 
-/// A port of this machine answers or refuses at once.
+/// Only ports of this machine are tried, which answer or refuse at once.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Looks the names up. Those without an answer are left out.
+/// Looks up the names among the URLs. Leaves out names that DNS does not answer.
 pub(crate) fn lookup<'a>(urls: impl Iterator<Item = &'a SideUrl>) -> Names {
     let named = urls.filter_map(SideUrl::tcp).map(|url| url.authority()).filter(|authority| {
         let host = authority.rsplit_once(':').map_or(*authority, |(host, _)| host);
@@ -30,8 +30,9 @@ pub(crate) fn lookup<'a>(urls: impl Iterator<Item = &'a SideUrl>) -> Names {
     found.collect()
 }
 
-/// Of `localhost` and other names of this machine, only the addresses where something listens, if any does: an app that
-/// listens at 127.0.0.1 alone is not at ::1. The servers of other names may be down for a while, and stay.
+/// Removes addresses of `localhost` and other loopback names where nothing listens, unless nothing listens at any: an
+/// app that listens at 127.0.0.1 alone is not at ::1. Keeps all addresses of other names, whose servers may be down for
+/// a while.
 pub(crate) fn that_answer(mut names: Names) -> Names {
     let answers =
         |address: &SocketAddr| TcpStream::connect_timeout(address, ANSWERS_WITHIN).is_ok();

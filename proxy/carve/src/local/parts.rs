@@ -1,4 +1,4 @@
-//! The file that lists the parts: `parts.toml`, and its copy in the run folder, with this stack's addresses and paths.
+//! The file that lists the parts: `parts.toml`, and its copy in the run folder with this stack's addresses and paths.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use super::settings::Part;
 /// The parts of one run folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Parts {
-    /// Where the process listens that supervises them.
+    /// The supervisor's socket.
     #[serde(default)]
     pub(crate) socket: PathBuf,
     pub(crate) part: Vec<PartSpec>,
@@ -26,23 +26,23 @@ pub(crate) struct Parts {
 pub(crate) struct PartSpec {
     pub(crate) name: Part,
     pub(crate) command: Vec<String>,
-    /// URL that answers 200 when it is ready.
+    /// URL that answers 200 when the part is ready.
     pub(crate) ready: String,
-    /// Whether it stops before the others.
+    /// Whether the part stops before those without this.
     #[serde(default)]
     pub(crate) is_edge: bool,
-    /// Whether it waits for something after its first signal, and ends after a second one.
+    /// Whether the part waits after the first signal to end, and ends at a second one.
     #[serde(default)]
     pub(crate) ends_at_second_signal: bool,
     #[serde(default)]
     stop_signal: StopSignal,
     pub(crate) metrics: Option<Metrics>,
-    /// In addition to what it inherits. An empty value leaves a variable as it is.
+    /// Variables to set, in addition to the inherited ones. An empty value leaves a variable as it is.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-/// Where Prometheus asks a part.
+/// Where Prometheus scrapes a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Metrics {
@@ -68,7 +68,7 @@ impl PartSpec {
 }
 
 impl Parts {
-    /// The parts that `runs` names, with their words filled in. Fails if there is no such word.
+    /// The parts that `runs` names, with each `{word}` replaced by its value in `words`. Fails if a word has no value.
     pub(crate) fn fill(
         socket: PathBuf,
         runs: &[Part],
@@ -88,7 +88,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The parts of a run folder.
+    /// Reads the parts of a run folder. An error names the file.
     pub(crate) fn read(run_dir: &Path) -> anyhow::Result<Self> {
         let file = file_in(run_dir);
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -101,8 +101,8 @@ impl Parts {
         fs::write(&file, toml::to_string(self)?).with_context(|| file.display().to_string())
     }
 
-    /// Prometheus' targets, each with its job. Of the `others`, the machines whose proxies follow this one, it asks what
-    /// the gates count: at the ports of this machine.
+    /// Prometheus' targets as JSON (`file_sd_configs`). For edge and shadow, whose metrics the gates read, the same
+    /// ports of the `others` are targets too.
     pub(crate) fn targets(&self, others: &[String]) -> anyhow::Result<String> {
         let target = |Metrics { job, url }: &Metrics| {
             let (address, path) = url.strip_prefix("http://")?.split_once('/')?;
@@ -115,7 +115,7 @@ impl Parts {
         };
         let targets: Option<Value> =
             self.part.iter().flat_map(|part| &part.metrics).map(target).collect();
-        Ok(targets.context("parts.toml: metrics are at http://HOST:PORT/PATH")?.to_string())
+        Ok(targets.context("parts.toml: metrics must be at http://HOST:PORT/PATH")?.to_string())
     }
 }
 
@@ -131,7 +131,7 @@ fn filled(text: &str, words: &[(&str, String)]) -> anyhow::Result<String> {
             let (_, value) = words.iter().find(|(word, _)| *word == name)?;
             Some((value, rest))
         });
-        let Some((value, rest)) = word else { bail!("parts.toml: there is no word {{{part}") };
+        let Some((value, rest)) = word else { bail!("parts.toml: no value for {{{part}") };
         filled += value;
         filled += rest;
     }

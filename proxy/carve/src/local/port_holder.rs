@@ -21,7 +21,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// The process that listens on the port of `address`; `None` if it belongs to another user, whose
+/// The process that listens on the port of `address`; `None` if none does, or if it belongs to another user, whose
 /// descriptors only root can read.
 pub fn find(address: SocketAddr) -> Option<Holder> {
     let sockets: Vec<TcpNetEntry> =

@@ -1,4 +1,4 @@
-//! The checks before anything starts; each problem is one line.
+//! The checks before anything starts.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -14,8 +14,8 @@ use super::settings::{Settings, Sides, repository};
 const TOOLS: [(&str, &str); 3] =
     [("nginx", "nginx"), ("prometheus", "prometheus"), ("setpriv", "util-linux")];
 
-/// Checks that every program that the stack needs is installed or built. The error lists what is missing, and how to
-/// get it.
+/// Checks that every program the stack needs is installed or built. The error lists the missing ones, and how to get
+/// them.
 pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
     let mut missing: Vec<String> = TOOLS
         .iter()
@@ -55,7 +55,8 @@ pub fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Checks that every address is free. The error lists those that are not, with variable and holder.
+/// Checks that every address is free. The error lists those in use, with their variable and the process that holds
+/// them.
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     let mut held = Vec::new();
@@ -97,7 +98,7 @@ pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the run folder and the data folder, and checks that they are writable. The error names the folder.
+/// Creates the run folder and the data folder, and checks that they are writable. The error names the folder.
 pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
     for folder in [settings.run_dir.clone(), settings.data_dir()] {
         let problem = || format!("{} is not writable (STACK_RUN_DIR)", folder.display());

@@ -12,21 +12,21 @@ use super::settings::{Part, Settings};
 use super::supervise::PartState;
 use super::supervisor::Supervisor;
 
-/// How long parts get to be ready; generous, since tests share their machine.
+/// How long the parts may take to be ready. Generous, since tests run on busy machines.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(30);
-/// How long the supervisor gets until it must answer.
+/// How long the supervisor may take to answer after its start.
 const SUPERVISOR_STARTS: Duration = Duration::from_secs(20);
 const LOG_LINES: usize = 8;
 
-/// Whether a part is ready now. Fails if the run folder does not say where it is asked.
+/// Whether a part is ready now. Fails if the run folder's `parts.toml` does not list it.
 pub fn is_ready(settings: &Settings, part: Part) -> anyhow::Result<bool> {
     answers(&Parts::read(&settings.run_dir)?.part, part)
 }
 
 fn answers(parts: &[PartSpec], part: Part) -> anyhow::Result<bool> {
     let spec = parts.iter().find(|spec| spec.name == part);
-    let url = &spec.with_context(|| format!("{} is no part here", part.name()))?.ready;
+    let url = &spec.with_context(|| format!("{} is not a part of this stack", part.name()))?.ready;
     let client = http::client(Duration::from_secs(5));
     Ok(http::get(&client, url, &[]).is_ok_and(|answer| answer.status == 200))
 }
@@ -47,7 +47,7 @@ pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> any
             bail!("{} is not ready after {TIMEOUT:?}{}", part.name(), log_end(settings, part));
         }
         let states = match supervisor.states() {
-            // It may still be starting.
+            // The supervisor may still be starting.
             Err(_) if began.elapsed() < SUPERVISOR_STARTS => Vec::new(),
             states => states?,
         };

@@ -1,8 +1,8 @@
 //! Renders the files that a stack runs from.
 //!
-//! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
-//! replaces these addresses, so there is one source for every place. What nginx includes for its routes
-//! is made from the route files, whose addresses are replaced likewise.
+//! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering replaces these
+//! addresses, so every stack uses the same source files. nginx' files for the routes are made from the route files,
+//! with the relay's addresses replaced too.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -19,7 +19,7 @@ use super::parts::Parts;
 use super::settings::{Addresses, Settings, Sides, repository};
 use super::{compat, files, names};
 
-/// Writes the run folder's configuration of nginx and Prometheus, and its parts. An error names the file.
+/// Writes the run folder: the configuration of nginx and Prometheus, and the list of parts. An error names the file.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
     for folder in
         ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus", "data/legacy-node"]
@@ -32,7 +32,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let place = |name: &str, changes: &[(&str, String)]| {
         write(&nginx.join(name), &changed(name, &files::proxy(name)?, changes)?)
     };
-    // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
+    // With `auto`, nginx starts a worker for each core of the machine, even for those it may not use.
     let workers = format!("worker_processes {};", processors());
     place("nginx.conf", &[("worker_processes auto;", workers)])?;
     for name in SHARED {
@@ -76,7 +76,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     parts.write(&settings.run_dir)
 }
 
-/// Where the sides of all routes are.
+/// The default sides of all routes: the two given servers, or else this project's own.
 fn sides(settings: &Settings) -> anyhow::Result<Sides> {
     let here = |address: &SocketAddr| format!("http://{address}").parse::<SideUrl>();
     let at = &settings.addresses;
@@ -86,7 +86,7 @@ fn sides(settings: &Settings) -> anyhow::Result<Sides> {
     }
 }
 
-/// The addresses of all sides that nginx asks.
+/// The URLs of all servers that nginx sends requests to.
 pub(crate) fn urls<'a>(
     sides: &'a Sides,
     carve: &'a CarveFile,
@@ -97,7 +97,7 @@ pub(crate) fn urls<'a>(
     [&sides.old, &sides.new].into_iter().chain(of_hosts).chain(of_routes.flatten())
 }
 
-/// What nginx includes for these routes: the names and texts of its files.
+/// The names and texts of nginx' files for these routes. Fails if an address is not valid.
 pub(crate) fn included(
     settings: &Settings,
     carve: &CarveFile,
@@ -129,7 +129,7 @@ fn upstreams(
     })
 }
 
-/// What nginx was last made to follow: `carve.toml`, and the routes.
+/// The `carve.toml` and the routes that were last applied to nginx, as kept in its folder.
 pub(crate) fn applied(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let dir = settings.nginx_dir();
     let carve = CarveFile::parse_in(&read(&dir.join(CARVE_FILE))?, &settings.routes)?;
@@ -140,7 +140,7 @@ pub(crate) fn applied(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Rou
     Ok((carve, routes))
 }
 
-/// What `carve.toml` says, and the routes, with the addresses of this stack instead of the default ones.
+/// Reads `carve.toml` and the route files; the relay's routes get this stack's addresses instead of the default ones.
 pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let (carve, mut routes) = route::load(&settings.routes)?;
     if settings.has_relay() {
@@ -157,7 +157,7 @@ pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Rout
     Ok((carve, routes))
 }
 
-/// What a stack was started with: `started.json` in the run folder.
+/// How a stack was started: `started.json` in the run folder.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Started {
     /// The folder of route files.
@@ -169,12 +169,13 @@ pub struct Started {
     /// Whether both sides are servers that ran already.
     #[serde(default)]
     pub is_around: bool,
-    /// Where the parts listen; older files do not say.
+    /// Where the parts listen; `None` in older files.
     pub addresses: Option<Addresses>,
 }
 
 impl Settings {
-    /// What was started in a run folder; the defaults if nothing was.
+    /// The settings of the stack in a run folder; the defaults if none was started there. Fails if `started.json`
+    /// cannot be read.
     pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
         let started = started_in(&run_dir)?;
         let addresses = started.as_ref().and_then(|started| started.addresses.clone());
@@ -189,7 +190,7 @@ impl Settings {
     }
 }
 
-/// What the stack in a run folder was started with; `None` if none was.
+/// How the stack in a run folder was started; `None` if none was. Fails if `started.json` cannot be read.
 pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
     let file = run_dir.join("started.json");
     if !file.is_file() {
@@ -198,12 +199,12 @@ pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
     serde_json::from_str(&read(&file)?).map(Some).with_context(|| file.display().to_string())
 }
 
-/// Those that this process may use, by its affinity and its cgroup.
+/// The number of processors that this process may use, by its affinity and its cgroup.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The text with these addresses instead of the default ones.
+/// Replaces default addresses in the text of the file `name`. Fails if the text lacks one of them.
 fn changed(name: &str, text: &str, changes: &[(&str, String)]) -> anyhow::Result<String> {
     for (default, _) in changes {
         ensure!(text.contains(default), "{name} has no {default} to replace");
@@ -213,7 +214,7 @@ fn changed(name: &str, text: &str, changes: &[(&str, String)]) -> anyhow::Result
 
 fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
     let mut text = text.to_owned();
-    // Marks first: an address put in may be the default of a later replacement.
+    // Goes through marks, since an inserted address may be the default of a later replacement.
     for (number, (default, _)) in changes.iter().enumerate() {
         text = text.replace(default.as_ref(), &mark(number));
     }
@@ -223,7 +224,7 @@ fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
     text
 }
 
-/// Removes what an earlier program wrote, or linked, there.
+/// Removes the folder or link that an earlier start left there.
 fn remove(folder: &Path) -> io::Result<()> {
     let removed = match folder.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
@@ -247,7 +248,7 @@ fn parts(
     let path = |path: &Path| path.to_string_lossy().into_owned();
     // nginx and legacy-node log every request, so a request can be followed through all logs.
     let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
-    // Started by root, nginx' workers would be user nobody, who cannot read the page below /root.
+    // If root starts nginx, its workers run as user nobody by default, who cannot read the live page below /root.
     let is_root = rustix::process::geteuid().is_root();
     let words = [
         ("run", path(&settings.run_dir)),
@@ -265,24 +266,24 @@ fn parts(
         ("engine", settings.engine.clone().unwrap_or_default()),
         ("nginx_directives", if is_root { "user root;" } else { "" }.to_owned()),
         ("access_log", access_log),
-        // nginx sends /p/ to the relay, whether this process has one or not.
+        // legacy-node cannot know that nginx sends /p/ to a relay.
         ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
         ("old_workers", settings.old_workers.to_string()),
         ("new", listens(at.new, settings.new_socket().ok())),
     ];
-    // The first of two words counts.
+    // If a name occurs twice, the first one counts: `new` here also has the socket.
     let words: Vec<_> = words.into_iter().chain(at.words()).collect();
     Parts::fill(socket(settings), &settings.parts(), &words)
 }
 
-/// The addresses of a service, with commas between them.
+/// The listen addresses of a service, separated by commas.
 fn listens(addr: SocketAddr, socket: Option<SocketPath>) -> String {
     let socket = socket.map(|socket| format!(",{socket}"));
     format!("{addr}{}", socket.unwrap_or_default())
 }
 
-/// The supervisor's socket: in the run folder. If that name is too long for a socket (107 bytes on Linux), in /tmp,
-/// named by its hash.
+/// The supervisor's socket, in the run folder. If that path is too long for a socket (107 bytes on Linux), it is in
+/// /tmp, named by a hash of the folder.
 fn socket(settings: &Settings) -> PathBuf {
     let here = settings.run_dir.join("carve.sock");
     if here.as_os_str().len() <= 107 {

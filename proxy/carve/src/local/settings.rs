@@ -25,18 +25,18 @@ pub enum Part {
     Edge,
     /// Compares both sides.
     Shadow,
-    /// Sends ramps back whose process is gone.
+    /// Rolls back ramps whose process is gone.
     Watch,
     /// Prometheus.
     Prometheus,
     /// The relay's new side.
     RelayService,
-    /// The relay's old side: a process of the legacy app for it alone, since both halves of a pair must
-    /// reach the same one.
+    /// The relay's old side: one process of the legacy app for the relay alone, since both halves of a pair must reach
+    /// the same process.
     LegacyRelay,
     /// Tells nginx the side of each key of the relay.
     RelayHome,
-    /// Stands in for it.
+    /// A second relay-home, which stands in for the first.
     RelayHomeB,
 }
 
@@ -69,7 +69,7 @@ impl Part {
         self.into()
     }
 
-    /// Its log in a run folder.
+    /// The part's log file in a run folder.
     pub(crate) fn log_in(self, run_dir: &Path) -> PathBuf {
         run_dir.join("log").join(format!("{}.log", self.name()))
     }
@@ -95,7 +95,7 @@ macro_rules! addresses {
                 vec![$(($variable, self.$field, Part::$part)),*]
             }
 
-            /// The same with their default addresses, which configuration files have.
+            /// Every address, with the default address that stands for it in configuration files.
             pub(crate) fn defaults(&self) -> Vec<(&'static str, SocketAddr)> {
                 vec![$(($default, self.$field)),*]
             }
@@ -153,12 +153,12 @@ addresses! {
 }
 
 impl Addresses {
-    /// Free addresses on loopback.
+    /// Free addresses on loopback. Fails if no port is free.
     pub fn free() -> anyhow::Result<Self> {
         Self::from_fn(|| Ok(service_kit::free_address()?))
     }
 
-    /// What the variables say, or else the defaults.
+    /// The addresses of the environment's variables, else the defaults. Fails if a variable is not an address.
     pub(crate) fn of_environment() -> anyhow::Result<Self> {
         let command = Self::augment_args(Command::new("carve").no_binary_name(true));
         let matches = command.try_get_matches_from(std::iter::empty::<&str>())?;
@@ -166,10 +166,10 @@ impl Addresses {
     }
 }
 
-/// What a stack is rendered from.
+/// The settings of a stack.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Folder of everything that is written. Absolute.
+    /// The folder that the stack writes to. Absolute.
     pub run_dir: PathBuf,
     /// Where the parts listen.
     pub addresses: Addresses,
@@ -184,7 +184,7 @@ pub struct Settings {
     /// Share of the requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
     /// the route file's.
     pub mirror: Option<Share>,
-    /// Share of the requests without failure that `edge` makes JSON lines of.
+    /// Share of the successful requests that `edge` writes as JSON lines.
     pub log_share: Share,
     /// The other machines, whose proxies follow this one.
     pub others: Vec<String>,
@@ -207,12 +207,12 @@ pub struct Settings {
 pub struct Sides {
     /// The app.
     pub old: SideUrl,
-    /// What takes over.
+    /// The server that takes over.
     pub new: SideUrl,
 }
 
 impl Settings {
-    /// The project's own sides and routes, with what each route's file says.
+    /// Settings with this project's own sides and routes, each with the split of its route file.
     pub fn new(run_dir: PathBuf, addresses: Addresses, qr_service: PathBuf) -> Self {
         Settings {
             run_dir,
@@ -238,11 +238,11 @@ impl Settings {
         self.run_dir.join("data")
     }
 
-    /// Where qr-service listens for nginx alone, in the run folder. Fails if the folder's name is none for a Unix
-    /// socket. nginx then uses the port, as people do.
+    /// The Unix socket in the run folder where qr-service listens for nginx. Fails if the path cannot be that of a
+    /// socket; nginx then uses the TCP port, as other clients do.
     pub fn new_socket(&self) -> Result<SocketPath, String> {
         let path = self.run_dir.join("qr-service.sock");
-        let path = path.to_str().ok_or("the path is no UTF-8")?;
+        let path = path.to_str().ok_or("the path is not UTF-8")?;
         format!("unix:{path}").parse()
     }
 
@@ -261,7 +261,7 @@ impl Settings {
         self.run_dir.join("nginx")
     }
 
-    /// Where the stops of routes lie: in memory, where the system has such a folder for everybody.
+    /// The folder of the routes' stop files, in memory (/dev/shm); `None` if the system has no such folder.
     pub fn stops_dir(&self) -> Option<PathBuf> {
         let memory = Path::new("/dev/shm");
         memory.is_dir().then(|| memory.join(format!("ramp-stops-{:016x}", self.hash())))
@@ -274,7 +274,7 @@ impl Settings {
         })
     }
 
-    /// nginx and one of its routes, as `rollout` addresses them.
+    /// nginx and one of its routes, for `rollout`. An empty name stands for nginx without a route.
     pub fn nginx(&self, route: &str) -> Nginx {
         Nginx::here(self.nginx_dir(), route.to_owned(), self.addresses.proxy_admin)
     }
@@ -288,7 +288,7 @@ impl Settings {
         }
     }
 
-    /// Whether the relay is one of the routes, so that its parts have something to do.
+    /// Whether the stack runs the relay's parts: it has this project's own sides and a `relay.toml`.
     pub fn has_relay(&self) -> bool {
         self.sides.is_none() && self.routes.join("relay.toml").is_file()
     }
@@ -299,7 +299,7 @@ impl Settings {
     }
 }
 
-/// Another binary of the same build: beside `program`, or in the folder above if `program` is one of
+/// The path of another binary of the same build: beside `program`, or in the folder above if `program` is one of
 /// cargo's examples.
 pub fn beside(program: &Path, name: &str) -> PathBuf {
     let above = program.ancestors().skip(1).take(2).map(|folder| folder.join(name));

@@ -1,4 +1,4 @@
-//! A whole stack for the time of a test or a measurement.
+//! A whole stack for the duration of a test or a measurement.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +16,8 @@ use super::settings::{Addresses, Part, Settings, repository};
 use super::supervisor::Supervisor;
 use super::{preflight, readiness, render};
 
-/// A stack on free ports of 127.0.0.1, in a temporary folder. All of it ends with this value, or with
-/// this process, however that ends.
+/// A stack on free ports of 127.0.0.1, in a temporary folder. All of it ends when this value is dropped, or when this
+/// process ends in any way.
 #[derive(Debug)]
 pub struct Stack {
     settings: Settings,
@@ -28,20 +28,20 @@ pub struct Stack {
 
 impl Stack {
     /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's is beside it.
-    /// Unless `change` says otherwise, the new side serves everything, and nothing is mirrored: the shadow asks both
-    /// sides again, which would add to what tests count and measure. The error says what is missing, or how the log of
-    /// the part ends that did not start.
+    /// Unless `change` sets otherwise, the new side serves everything and nothing is mirrored, because the shadow's own
+    /// requests to both sides would distort counts and measurements. The error names what is missing, or has the end of
+    /// the log of the part that did not start.
     pub fn start(qr_service: &Path, change: impl FnOnce(&mut Settings)) -> anyhow::Result<Self> {
         Self::start_in(&std::env::temp_dir(), qr_service, change)
     }
 
-    /// The same, with its folder in `place`.
+    /// As [`Stack::start`], with the temporary folder in `place`.
     pub fn start_in(
         place: &Path,
         qr_service: &Path,
         change: impl FnOnce(&mut Settings),
     ) -> anyhow::Result<Self> {
-        // nginx' workers are another user when root starts nginx, and serve ramp's metrics from here.
+        // If root starts nginx, its workers are another user, who must read ramp's metrics here.
         let folder = tempfile::Builder::new()
             .prefix("qr-stack-")
             .permissions(Permissions::from_mode(0o755))
@@ -90,15 +90,15 @@ impl Stack {
         ]
     }
 
-    /// Sets the new side's share of a route. nginx serves it on return.
+    /// Sets the new side's share of a route. Returns once nginx serves it; fails if nginx does not.
     pub fn set_split(&self, route: &str, share: Share) -> anyhow::Result<()> {
         let wanted = Wanted::share(share);
         rollout::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
-    /// Writes a copy of the project's gates for steps of seconds, which have no time for thousands of requests: what
-    /// has to be proven is ten times as large, and blocks are shorter. Returns the file. Fails if the gates cannot be
-    /// read or written, or have changed so that nothing has to be proven.
+    /// Writes a copy of the project's gates for steps of a few seconds, which do not see thousands of requests: the
+    /// limits to prove are ten times as large, and the blocks ten times shorter. Returns the file. Fails if the gates
+    /// cannot be read or written, or no longer contain the values to replace.
     pub fn gates_for_short_steps(&self) -> anyhow::Result<PathBuf> {
         let original = repository().join("proxy/evidence/gates.toml");
         let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
@@ -117,29 +117,29 @@ impl Stack {
         Ok(copy)
     }
 
-    /// Stops a part, which then stays stopped. It has ended on return.
+    /// Stops a part and returns once it has ended. It stays stopped.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.stop_part(part)
     }
 
-    /// Starts a stopped part. It is ready on return; else the error has the end of its log.
+    /// Starts a stopped part and returns once it is ready. An error has the end of its log.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
         self.wait_until_ready(part)
     }
 
-    /// Waits until a part that is starting is ready; if it is not in time, the error has the end of its log.
+    /// Waits until a starting part is ready. If it is not ready in time, the error has the end of its log.
     pub fn wait_until_ready(&self, part: Part) -> anyhow::Result<()> {
         readiness::wait(&self.settings, &self.supervisor, &[part])
     }
 
-    /// Sends a part a signal. One that ends is started again.
+    /// Sends a signal to a part. If the signal ends the part, the supervisor starts it again.
     pub fn signal_part(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let pid = self.pid_of(part)?;
         kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
     }
 
-    /// The supervisor's process id, if it runs. It starts the parts again, and reads what they log.
+    /// The supervisor's process id, if it runs. The supervisor restarts parts that end, and writes their logs.
     pub fn pid(&self) -> Option<Pid> {
         self.supervisor.pid()
     }

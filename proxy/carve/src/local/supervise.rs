@@ -1,4 +1,4 @@
-//! The process that starts the parts, starts again what ends, writes their logs, and stops them in order (ADR 8).
+//! The process that starts the parts, restarts those that end, writes their logs, and stops them in order (ADR 8).
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -21,28 +21,28 @@ use serde::{Deserialize, Serialize};
 use super::parts::{PartSpec, Parts};
 use super::settings::Part;
 
-/// A part that ends sooner after its start did not start.
+/// A part that ends within this time of its start counts as one that did not start.
 const COUNTS_AS_STARTED: Duration = Duration::from_secs(1);
-/// Between two starts of a part that does not start: this, then twice as long each time.
+/// The pause before a part that does not start is tried again; doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long a part may take to end before it is killed.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
-/// Two signals that come at once are one.
+/// Two signals sent at once may arrive as one.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
-/// What is left in the pipes of parts that have ended is written within this time.
+/// How long to wait at the end for the last output of the parts to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// Files that a part may have open, where the system gives fewer by default.
+/// The number of open files that parts are allowed, if the default is lower.
 const OPEN_FILES: u64 = 8192;
 
-/// What a part does.
+/// The state of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartState {
     /// The part.
     pub part: Part,
     /// Its process, if it runs.
     pub pid: Option<i32>,
-    /// How long it has run, or has not.
+    /// How long it has run, or has not run, in seconds.
     pub seconds: u64,
     /// Whether it has been stopped by hand.
     pub is_stopped: bool,
@@ -50,37 +50,37 @@ pub struct PartState {
     pub failure: Option<String>,
 }
 
-/// What is asked over the socket; every answer is the [`States`] then.
+/// A request over the socket. Each is answered with the resulting [`States`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     States,
-    /// It runs on return.
+    /// Starts a part; answered once it runs.
     Start(Part),
-    /// It has ended on return.
+    /// Stops a part; answered once it has ended.
     Stop(Part),
-    /// Every part has ended on return, and the process ends.
+    /// Ends all parts, then the supervisor; answered once all parts have ended.
     End,
 }
 
-/// The supervising process and its parts.
+/// The supervisor's process id and the states of its parts.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct States {
     pub(crate) pid: i32,
     pub(crate) parts: Vec<PartState>,
 }
 
-/// Runs the parts of a run folder until it is told to end: over its socket, or by `ended`, which blocks until then
-/// and whose result is passed on. Fails if the run folder has no parts, or the socket cannot be used.
+/// Runs the parts of a run folder until a request over the socket ends it, or until `ended` returns; in that case it
+/// returns the result of `ended`. Fails if the run folder has no parts, or the socket cannot be used.
 pub fn run(
     run_dir: &Path,
     ended: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let Parts { socket, part } = Parts::read(run_dir)?;
     raise_limit_of_open_files();
-    // Nobody listens there: the run folder's supervisor would have been found.
+    // A leftover socket: callers check first that no supervisor runs in this folder.
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).with_context(|| socket.display().to_string())?;
-    // Each reader of a part's output holds one; when all are gone, everything is written.
+    // Each thread that reads a part's output holds a sender. Once all are dropped, everything is written.
     let (writing, written) = channel();
     let parts: Vec<_> = part.into_iter().map(|spec| Arc::new(Supervised::new(spec))).collect();
     let keepers: Vec<_> = parts
@@ -115,13 +115,13 @@ pub fn run(
     }
 }
 
-/// What ends it: its own process, or who waits for an answer.
+/// What ends the supervisor: its own process (a signal), or a client that waits for an answer.
 enum End {
     Own(anyhow::Result<()>),
     Asked(UnixStream),
 }
 
-/// Answers one question. An end is carried out by who waits for it.
+/// Answers one request. Passes a request to end on to [`run`], which answers it.
 fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
     let mut line = String::new();
     if BufReader::new(&stream).read_line(&mut line).is_err() {
@@ -135,7 +135,7 @@ fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
         Ok(Request::States) => {}
         Err(_) => return,
     }
-    // Who asked may be gone.
+    // Fails if the client is gone.
     let _ = reply(stream, parts);
 }
 
@@ -146,8 +146,8 @@ fn reply(mut stream: UnixStream, parts: &[Arc<Supervised>]) -> io::Result<()> {
     stream.write_all(b"\n")
 }
 
-/// The edge first, so that requests in flight still reach their servers. Without it no partner can come to those who
-/// wait in a relay, so the relays need no delay: their second signal ends them at once.
+/// Stops the edge parts first, so that requests in flight still reach their servers. Without the edge, no partner can
+/// reach a client that waits in a relay, so the relays get two signals and end without their delay.
 fn stop_all(parts: &[Arc<Supervised>]) {
     for is_edge in [true, false] {
         let now = parts.iter().filter(|part| part.spec.is_edge == is_edge);
@@ -164,7 +164,7 @@ fn stop_all(parts: &[Arc<Supervised>]) {
     }
 }
 
-/// A part, and what it does now.
+/// A part and its current state.
 struct Supervised {
     spec: PartSpec,
     state: Mutex<State>,
@@ -207,8 +207,8 @@ impl Supervised {
         }
     }
 
-    /// Keeps it running on this thread until it is to end. The parent-death signal of a part fires when this thread
-    /// ends.
+    /// Keeps the part running until it is to end. Blocks this thread, because a part's parent-death signal fires when
+    /// the thread that started it ends.
     fn keep(&self, run_dir: &Path, writing: &Sender<()>) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -229,7 +229,8 @@ impl Supervised {
             let pid = state.pid;
             drop(state);
             if let Some(pid) = pid {
-                // Its number is taken until the lock is held: nobody signals another process.
+                // Waits without reaping: the process id stays taken until the lock is held, so that `signal` never hits
+                // another process.
                 let ends = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
                 let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), ends));
             }
@@ -255,8 +256,8 @@ impl Supervised {
         }
     }
 
-    /// Starts it, and a thread that writes what it says. Not the file itself: a part may not stop because the disk is
-    /// full.
+    /// Starts the part, and a thread that writes its output to its log. The part does not write the file itself, so
+    /// that a full disk cannot stop it.
     fn spawn(&self, run_dir: &Path, writing: &Sender<()>) -> anyhow::Result<std::process::Child> {
         let name = self.spec.name.name();
         let (said, says) = io::pipe()?;
@@ -291,7 +292,7 @@ impl Supervised {
         drop(self.changed.wait_timeout_while(state, ENDS_WITHIN, is_to_start));
     }
 
-    /// Stops it, for good or until it is started. No process is left on return.
+    /// Stops the part: for good (`Ended`) or until it is started (`Stopped`). Returns once its process has ended.
     fn want(&self, wanted: Wanted) {
         let mut state = self.lock();
         state.wanted = if state.wanted == Wanted::Ended { Wanted::Ended } else { wanted };
@@ -304,7 +305,10 @@ impl Supervised {
         let (state, waited) = wait.unwrap_or_else(PoisonError::into_inner);
         drop(state);
         if waited.timed_out() {
-            tracing::warn!(part = self.spec.name.name(), "a part does not end, so it is killed");
+            tracing::warn!(
+                part = self.spec.name.name(),
+                "a part did not end in time and is killed"
+            );
             self.signal(Signal::KILL);
             drop(self.changed.wait_while(self.lock(), runs));
         }
@@ -312,13 +316,13 @@ impl Supervised {
 
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.lock().pid {
-            // It may be ending.
+            // Fails if the process has just ended.
             let _ = kill_process(pid, signal);
         }
     }
 }
 
-/// Copies until all who write have ended. What cannot be written is lost, and the part goes on.
+/// Copies a part's output to its log until all writers have ended. Drops what cannot be written; the part runs on.
 fn copy(mut from: impl Read, to: &Path) {
     let mut log = LogFile::open(to);
     let mut bytes = [0; 8192];
@@ -340,7 +344,7 @@ fn copy(mut from: impl Read, to: &Path) {
     }
 }
 
-/// For the parts, which inherit it. Where it cannot be raised it stays.
+/// Raises the limit for the parts, which inherit it. Keeps it if it cannot be raised.
 fn raise_limit_of_open_files() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));

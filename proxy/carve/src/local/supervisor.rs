@@ -1,4 +1,4 @@
-//! Starts the process that supervises the parts of a run folder, and asks it ([`super::supervise`]).
+//! Starts the process that supervises the parts of a run folder ([`super::supervise`]), and sends it requests.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
@@ -26,18 +26,18 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// The supervisor of this run folder, whether it runs or not.
+    /// The supervisor of this run folder, which need not be running.
     pub fn new(run_dir: PathBuf) -> Self {
         Supervisor { run_dir }
     }
 
-    /// Starts it in the background by `carve`, this program's file.
+    /// Starts the supervisor in the background. `carve` is this program's file.
     pub fn start(&self, carve: &Path) -> anyhow::Result<()> {
         self.spawn(Command::new(carve)).map(drop)
     }
 
-    /// Starts it so that it ends with this process, however that ends. The parent-death signal fires
-    /// when the *thread* that started the process ends, so a thread is kept for it.
+    /// Starts the supervisor so that it ends when this process ends in any way. The parent-death signal fires when the
+    /// *thread* that started the process ends, so the returned thread lives as long as the supervisor.
     pub fn start_bound(&self, carve: &Path) -> anyhow::Result<JoinHandle<()>> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--"]).arg(carve);
@@ -68,29 +68,29 @@ impl Supervisor {
         self.ask(Request::States).ok().and_then(|states| Pid::from_raw(states.pid))
     }
 
-    /// What every part does.
+    /// The state of every part. Fails if the supervisor does not answer.
     pub fn states(&self) -> anyhow::Result<Vec<PartState>> {
         Ok(self.ask(Request::States)?.parts)
     }
 
-    /// A part's process id.
+    /// A part's process id. Fails if the part does not run.
     pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
         let states = self.states()?;
         let pid = states.iter().find(|state| state.part == part).and_then(|state| state.pid);
         pid.and_then(Pid::from_raw).with_context(|| format!("{} is not running", part.name()))
     }
 
-    /// Starts a part. It runs on return, but may not be ready yet.
+    /// Starts a part. Returns once it runs; it may not be ready yet.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.ask(Request::Start(part)).map(drop)
     }
 
-    /// Stops a part. It has ended on return.
+    /// Stops a part. Returns once it has ended.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
         self.ask(Request::Stop(part)).map(drop)
     }
 
-    /// Stops every part and the supervisor, if it runs. All have ended on return.
+    /// Stops every part and the supervisor, if it runs. Returns once all have ended.
     pub fn shutdown(&self) -> anyhow::Result<()> {
         if self.pid().is_some() { self.ask(Request::End).map(drop) } else { Ok(()) }
     }

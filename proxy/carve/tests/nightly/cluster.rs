@@ -9,8 +9,8 @@ use carve::local::settings::repository;
 use crate::guide::{blocks, follow};
 use crate::shell::Shell;
 
-/// The shell first reads the file `CLUSTER`. Where kind cannot run, that file has functions that stand in for the
-/// commands `kind`, `kubectl` and `curl`, and sets `KUBECTL` for make; with kind, it may be empty.
+/// The shell first reads the file `CLUSTER`. If kind cannot run, that file defines functions that replace the commands
+/// `kind`, `kubectl` and `curl`, and sets `KUBECTL` for make. With kind, it may be empty.
 #[test]
 #[ignore = "make test-all PART=newcomer CLUSTER=file runs it"]
 fn a_newcomer_can_type_what_the_guide_says_on_a_cluster() {

@@ -1,4 +1,4 @@
-//! Asks a real Prometheus every query of the screens while both sides serve.
+//! Sends every query of the screens to a real Prometheus while both sides serve.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use carve::local::settings::repository;
 use carve::local::{Key, Share, Stack, http};
 use serde_json::Value;
 
-/// The file of each screen; its queries are the values named `expr`, at any depth.
+/// The files of the screens. Their queries are the values named `expr`, at any depth.
 const SCREENS: [&str; 2] =
     ["dashboards/grafana/old-against-new.json", "dashboards/live/queries.json"];
-/// Rates over a minute need a minute of load, and the rules' first results a little more.
+/// Rates over a minute need a minute of load; the first results of the rules need a little more.
 const LOAD: Duration = Duration::from_secs(80);
-/// Limits of one scrape.
+/// Limits for one scrape.
 const MOST_BYTES: usize = 50_000;
 const MOST_SERIES: f64 = 500.0;
 
@@ -37,7 +37,7 @@ fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scra
         let _ends_load = EndsLoad(&over);
         let began = Instant::now();
         assert!(holds_within(LOAD + LOAD, || began.elapsed() > LOAD && has_ratios(&prometheus)));
-        // A scrape that is stored late is in the raw samples, and not yet in what the rule saw.
+        // A scrape that is stored late is among the raw samples, but the rule did not see it.
         let mut last = Ok(());
         let agrees = holds_within(Duration::from_secs(30), || {
             last = the_ratios_are_those_of_the_raw_scrapes(&prometheus);
@@ -50,7 +50,7 @@ fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scra
     });
 }
 
-/// Ten requests a second, each with another text, for both sides by the split.
+/// Sends ten requests per second with different texts, which the split distributes to both sides.
 fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
     let client = client();
     for number in 0.. {
@@ -58,7 +58,7 @@ fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
             break;
         }
         let url = format!("{}/qrcode?text=https://example.com/{user}/{number}", stack.url());
-        // nginx may close a connection as it reloads; here a lost request does not matter.
+        // nginx may close a connection as it reloads. Here a lost request does not matter.
         let _ = http::get(&client, &url, &[]);
         thread::sleep(Duration::from_millis(100));
     }
@@ -74,7 +74,7 @@ fn every_query_has_data(prometheus: &Prometheus) {
         SCREENS.iter().flat_map(|screen| queries_of(screen)).flat_map(of_a_side).collect();
     queries.dedup();
     assert!(queries.len() > 60, "{}", queries.len());
-    // Every choice of Grafana's variables at once.
+    // Replaces Grafana's variables by all their values.
     for query in &mut queries {
         *query = query.replace("$__rate_interval", "1m").replace("$job", ".+");
         *query = query.replace("$instance", ".+");
@@ -90,7 +90,7 @@ fn every_query_has_data(prometheus: &Prometheus) {
     assert!(all_have, "no data: {queries:#?}");
 }
 
-/// Prints the times without a limit: they depend on the machine.
+/// Limits the size of each scrape. The times depend on the machine, so they are only printed.
 fn every_scrape_is_small(stack: &Stack, prometheus: &Prometheus) {
     for (job, url) in sources(stack) {
         let number = |query: &str| prometheus.query(query, None)[0].1[0].1;
@@ -126,7 +126,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Computes the recorded ratios again from the scraped samples, without Prometheus' functions.
+/// Computes the recorded ratios again from the raw samples, without Prometheus' functions.
 fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) -> Result<(), String> {
     let recorded = |name: &str| {
         let found =
@@ -169,16 +169,16 @@ fn agree(what: &str, recorded: f64, raw: f64) -> Result<(), String> {
     }
 }
 
-/// The samples of a minute.
+/// The samples of one minute.
 struct Window(Vec<crate::prometheus::Series>);
 
 impl Window {
-    /// Growth per second of all series together. Nothing restarts here, so counters only grow.
+    /// The growth per second of all series together. Nothing restarts here, so counters only grow.
     fn slope(&self) -> f64 {
         self.0.iter().map(|(_, samples)| slope(samples)).sum()
     }
 
-    /// By linear interpolation within the bucket, as everybody does it.
+    /// The quantile by linear interpolation within the bucket, as Prometheus computes it.
     fn quantile(&self, share: f64) -> f64 {
         let bound = |labels: &Value| labels["le"].as_str().unwrap().parse::<f64>().unwrap();
         let mut buckets: Vec<(f64, f64)> =

@@ -1,12 +1,12 @@
-//! Guides whose blocks are run: a document's commands, and what it says that they print.
+//! Runs the commands of a document and compares their output with the document.
 //!
-//! All blocks ```` ```sh ```` run in order in one shell with job control, as for a person. Each line
-//! of the block ```` ```text ```` that follows must be printed; `...` stands for left out lines, and at
-//! the end of a line for its rest. The last command exits with the code that [`exit_code`] reads there.
+//! All blocks ```` ```sh ```` run in order in one shell with job control, as a person would type them. Each line of the
+//! following ```` ```text ```` block must be printed. A line `...` stands for lines left out; at the end of a line,
+//! `...` stands for its rest. [`exit_code`] derives the exit code of the last command from that block.
 
 use crate::shell::Shell;
 
-/// A block of commands, and the lines that it prints.
+/// A block of commands and the lines that it must print.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) commands: String,
@@ -29,8 +29,8 @@ pub(crate) fn blocks(guide: &str) -> Vec<Block> {
     blocks
 }
 
-/// A line without what differs from run to run: figures with a point or with three digits and more,
-/// what a gate measured, spaces.
+/// Removes from a line what differs between runs: figures with a decimal point or at least three digits, the measured
+/// values of gates, and repeated spaces.
 fn without_figures(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let next = |index: usize| words.get(index + 1).copied().unwrap_or_default();
@@ -61,7 +61,7 @@ fn is_printed(wanted: &str, line: &str) -> bool {
     if start.is_some() { line.starts_with(&wanted) } else { line == wanted }
 }
 
-/// What `carve` exits with, by what it prints.
+/// The exit code of `carve` that belongs to these printed lines.
 fn exit_code(prints: &[&str]) -> u8 {
     let has = |part: &str| prints.iter().any(|line| line.contains(part));
     match () {
@@ -72,7 +72,7 @@ fn exit_code(prints: &[&str]) -> u8 {
     }
 }
 
-/// Types a guide's commands, each as `here` changes it.
+/// Runs a guide's commands. `here` adapts each block to this shell.
 pub(crate) fn follow(shell: &mut Shell, blocks: &[Block], here: impl Fn(&Shell, &str) -> String) {
     for block in blocks {
         let lines = block.prints.iter().map(String::as_str).filter(|line| line.trim() != "...");

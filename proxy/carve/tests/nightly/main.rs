@@ -1,4 +1,4 @@
-//! Tests that wait for minutes of samples and do little meanwhile. In one program they run side by side.
+//! Tests that wait for minutes of samples and use little CPU. In one program they run side by side.
 
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "cargo test reads it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

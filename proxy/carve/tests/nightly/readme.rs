@@ -1,4 +1,4 @@
-//! A newcomer: types the commands of the top README, as written there and in its order, into a shell.
+//! Types the commands of the top README into a shell, as written there and in order, as a newcomer would.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use carve::local::settings::repository;
 
 use crate::shell::Shell;
 
-/// The README's blocks of commands, and the one that is a route file.
+/// The README's blocks of commands, and its block with a route file.
 struct Readme {
     commands: Vec<String>,
     route: String,
@@ -20,7 +20,7 @@ impl Readme {
             .filter(|block| block.lines().all(|line| line.starts_with("    ")))
             .map(|block| block.lines().map(|line| format!("{}\n", &line[4..])).collect())
             .collect();
-        // What goes on after an empty line, as the picture does, begins with more spaces.
+        // A block that continues after an empty line, such as the picture, begins with more spaces.
         blocks.retain(|block| !block.starts_with(' '));
         let (route, commands): (Vec<_>, Vec<_>) =
             blocks.into_iter().partition(|block| block.starts_with("path = "));
@@ -29,7 +29,7 @@ impl Readme {
     }
 }
 
-/// Commands with the addresses of this shell. The two servers get the ports of the sides, which do not run then.
+/// Commands with the addresses of this shell. The two servers get the ports of the sides, which are not running then.
 fn here(shell: &Shell, commands: &str) -> String {
     let at = &shell.addresses;
     let replaced = [
@@ -41,7 +41,7 @@ fn here(shell: &Shell, commands: &str) -> String {
     replaced.iter().fold(commands.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// Does all that the README says, in its order.
+/// Follows the README in order.
 fn follow(mut shell: Shell) {
     let Readme { commands, route } = Readme::read();
     let [up, split, ramp, around] = commands.as_slice() else {
@@ -50,7 +50,7 @@ fn follow(mut shell: Shell) {
     let folder = shell.folder.path().to_owned();
     let mut step = |commands: &str, exit_code: u8, wanted: &[&str]| {
         let commands = here(&shell, commands);
-        // Names of headers have capitals on one side only.
+        // Only one of the sides writes the names of headers with capitals.
         let contains =
             |wanted: &str, line: &str| line.to_lowercase().contains(&wanted.to_lowercase());
         shell.run(&commands, exit_code, wanted, contains);
@@ -64,7 +64,7 @@ fn follow(mut shell: Shell) {
     step(up, 0, &[&addresses[..], &["100% of /qrcode goes to the new side"]].concat());
     step(split, 0, &["25% of qrcode goes to the new side.", "served-by: "]);
 
-    // Whoever watches a ramp stops it in another shell.
+    // Somebody who watches a ramp stops it in another shell.
     let (first, ramp) = ramp.trim_end().rsplit_once('\n').unwrap();
     let load = "Sending 100 requests per second to http://";
     step(first, 0, &["0% of qrcode goes to the new side.", load]);
@@ -73,7 +73,7 @@ fn follow(mut shell: Shell) {
     step("make status", 0, &["all of it goes to the old side"]);
     step("kill %?load", 0, &[]);
 
-    // "Two servers that already run": on the ports of the sides, which are free after this.
+    // "Two servers that already run" get the ports of the sides, which are free after this.
     let (down, around) = around.split_once('\n').unwrap();
     step(down, 0, &["Stopped."]);
     let servers = "python3 $REPOSITORY/examples/report/old.py 4001 & go run $REPOSITORY/examples/report/new.go 4002 &";
@@ -89,7 +89,7 @@ fn follow(mut shell: Shell) {
     step("curl -sS 'http://localhost:8080/report?year=2024'; echo", 0, &["generated_at"]);
 }
 
-/// With the real builds, and the downloads of a first time.
+/// Includes the real builds, and the downloads of a first time.
 #[test]
 #[ignore = "make test-all PART=newcomer runs it"]
 fn a_newcomer_can_type_it_in_a_fresh_clone() {

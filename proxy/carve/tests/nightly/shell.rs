@@ -1,8 +1,8 @@
-//! A person's shell with job control: runs the commands of documents and waits for what they print.
+//! A shell with job control, as a person has it: runs the commands of documents and waits for their output.
 //!
-//! What differs from a person's:
+//! Differences from a person's shell:
 //!
-//! - Ports and folders are free ones, so that a test disturbs nobody.
+//! - Ports and folders are free ones, so that tests do not disturb each other.
 //! - `cargo build` does nothing and `cargo run` starts a binary that `cargo test` has built: a build in the
 //!   profile of `make up` takes minutes. [`Shell::in_clone`] builds all.
 
@@ -21,21 +21,21 @@ use carve::local::settings::repository;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A shell, with all that it starts.
+/// A shell and everything that it starts.
 pub(crate) struct Shell {
-    /// Where the stack writes.
+    /// The folder that the stack writes to.
     pub(crate) folder: TempDir,
-    /// Where the stack listens.
+    /// The addresses that the stack listens on.
     pub(crate) addresses: Addresses,
     shell: Child,
     lines: Receiver<String>,
-    /// All that was printed since the last commands began.
+    /// The lines printed since the last commands began.
     printed: Vec<String>,
     patience: Duration,
 }
 
 impl Shell {
-    /// In the repository, with the programs of this build.
+    /// A shell in the repository, with the programs of this build.
     pub(crate) fn new() -> Self {
         let folder = temporary_folder();
         let cargo = folder.path().join("cargo");
@@ -51,7 +51,7 @@ impl Shell {
         fs::set_permissions(&cargo, Permissions::from_mode(0o755)).unwrap();
         let mut command = Command::new("bash");
         command.env("CARGO", &cargo).current_dir(repository());
-        // As on make's command line, but for every make.
+        // Set as on make's command line, but for every call of make.
         let ours = ["CARVE", "LOAD"]
             .map(|name| format!("{name}={}", built(&name.to_ascii_lowercase()).display()));
         command.env("MAKEFLAGS", format!("-- {}", ours.join(" ")));
@@ -60,7 +60,7 @@ impl Shell {
         Shell::start(command, folder, Duration::from_secs(300))
     }
 
-    /// In a fresh clone of the last commit, in which everything has to be built.
+    /// A shell in a fresh clone of the last commit, in which everything must be built.
     pub(crate) fn in_clone() -> Self {
         let folder = temporary_folder();
         let clone = folder.path().join("clone");
@@ -87,7 +87,8 @@ impl Shell {
         command.stdin(Stdio::piped()).stdout(writer.try_clone().unwrap()).stderr(writer);
         command.process_group(0);
         let mut shell = command.spawn().unwrap();
-        // Whatever becomes of this test, its standard input ends, and then all that it started.
+        // However this test ends, its standard input is closed, and then the trap ends everything that the shell
+        // started.
         let stdin = shell.stdin.as_mut().unwrap();
         let at_end = "trap 'trap \"\" TERM; kill -- $(jobs -p | sed s/^/-/); make down' EXIT";
         writeln!(stdin, "set -m; {at_end}").unwrap();
@@ -102,8 +103,8 @@ impl Shell {
         Shell { folder, addresses, shell, lines, printed: Vec::new(), patience }
     }
 
-    /// Runs commands until they have ended with this exit code, and until a line was printed for each one that
-    /// `is_wanted` looks for: it gets a wanted line and a printed one.
+    /// Runs commands and waits for their end and for all wanted lines. `is_wanted` gets a wanted line and a printed
+    /// one, and says whether they match. Panics if the exit code differs, or if a line is missing after `patience`.
     pub(crate) fn run(
         &mut self,
         commands: &str,
@@ -135,7 +136,7 @@ impl Shell {
     }
 }
 
-/// One that nginx' workers may enter, which are not root.
+/// A folder that nginx' workers, which are not root, may enter.
 fn temporary_folder() -> TempDir {
     let mut folder = tempfile::Builder::new();
     folder.prefix("shell-").permissions(Permissions::from_mode(0o755)).tempdir().unwrap()
@@ -144,7 +145,8 @@ fn temporary_folder() -> TempDir {
 impl Drop for Shell {
     fn drop(&mut self) {
         let pid = Pid::from_child(&self.shell);
-        // It may wait for a command, and a signal ends that too. Both would end it twice.
+        // After a panic the shell may still wait for a command, so it needs a signal. The signal also ends the shell,
+        // so its standard input stays open meanwhile: both together would run the trap twice.
         let stdin = self.shell.stdin.take().filter(|_| thread::panicking());
         if stdin.is_some() {
             let _ = kill_process(pid, Signal::TERM);

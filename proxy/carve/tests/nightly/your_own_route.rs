@@ -1,8 +1,8 @@
-//! Runs the commands of `docs/your-own-route.md` and `docs/when-it-says-no.md` as written, and checks that they print what the guide
-//! says: the start, the answers of `carve compare`, the walk to 100 %, and each refusal.
+//! Runs the commands of `docs/your-own-route.md` and `docs/when-it-says-no.md` as written, and checks that they print
+//! what the guides show: the start, the answers of `carve compare`, the ramp to 100 %, and each refusal.
 //!
-//! What differs from a person's shell: what [`Shell`] says, and steps are held for 5 s and wait up to three minutes for
-//! data. In so short a time one stall of the machine is the 99th percentile, so that gate has a margin.
+//! Differences from a person's shell: those of [`Shell`], and steps that are held for 5 s and wait up to three minutes
+//! for data. In so short a time one stall of the machine determines the 99th percentile, so that gate has a margin.
 
 use std::fs;
 
@@ -11,8 +11,8 @@ use carve::local::settings::repository;
 use crate::guide::{blocks, follow};
 use crate::shell::Shell;
 
-/// The guide's commands with the ports and folders of this shell, and short steps. The two servers get the ports
-/// of the sides that `make up` does not start here.
+/// Adapts the guide's commands to this shell's ports and folders, and shortens the steps. The two servers get the ports
+/// of the sides, which `make up` does not start here.
 fn here(shell: &Shell, commands: &str) -> String {
     let at = &shell.addresses;
     let routes = shell.folder.path().join("routes");
@@ -21,7 +21,7 @@ fn here(shell: &Shell, commands: &str) -> String {
         ("4000", at.old),
         ("4001", at.new),
         ("8080", at.proxy),
-        // Of the relay, which is not started here.
+        // The relay's port; the relay is not started here.
         ("8443", at.relay),
         ("42081", at.shadow_admin),
     ] {

@@ -18,7 +18,7 @@ pub(crate) fn qr_service() -> PathBuf {
     built("qr-service")
 }
 
-/// Starts a stack that ends with the test.
+/// Starts a stack, which ends with the test.
 pub(crate) fn start(change: impl FnOnce(&mut Settings)) -> Stack {
     Stack::start(&qr_service(), change).unwrap()
 }
@@ -32,8 +32,8 @@ impl Drop for EndsLoad<'_> {
     }
 }
 
-/// Raises the split to 50 % by the first step of a run, so that ramp has a verdict to show. The step is
-/// too short to pass.
+/// Raises the split to 50 % by the first step of a run, so that ramp has a verdict to show. The step is too short to
+/// pass.
 pub(crate) fn ramp_once(stack: &Stack) {
     let mut command = Command::new(built("carve"));
     command.args(["ramp", "--steps", "50,100", "--hold", "2s", "--patience", "2s"]);
@@ -42,7 +42,7 @@ pub(crate) fn ramp_once(stack: &Stack) {
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);
 }
 
-/// The URLs of the parts' metrics, by the job that scrapes them.
+/// The URLs of the parts' metrics, each with the job that scrapes it.
 pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
     let at = &stack.settings().addresses;
     [
@@ -54,23 +54,23 @@ pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
     ]
 }
 
-/// A client like a browser.
+/// A client that keeps connections, like a browser.
 pub(crate) fn client() -> Agent {
     http::client(Duration::from_secs(20))
 }
 
-/// GET over a new connection.
+/// Sends a GET over a new connection.
 pub(crate) fn get(url: &str, headers: &[(&str, &str)]) -> Answer {
     http::get(&client(), url, headers).unwrap()
 }
 
-/// POST of JSON.
+/// Sends a POST of JSON.
 pub(crate) fn post_json(url: &str, json: &str) -> Answer {
     let request = client().post(url).content_type("application/json");
     http::read(request.send(json).unwrap()).unwrap()
 }
 
-/// Waits until `count` lines of a part's log contain `what`, and returns them. Those of nginx are its requests.
+/// Waits until `count` lines of a part's log contain `what`, and returns them. For nginx these are its request lines.
 pub(crate) fn log_lines(settings: &Settings, part: Part, what: &str, count: usize) -> Vec<String> {
     let mut found = Vec::new();
     let file = if part == Part::Nginx { settings.requests_log() } else { settings.log_of(part) };

@@ -1,15 +1,15 @@
-//! Pairs of the relay, each with its own bytes, which both ends know.
+//! Pairs of the relay. Each pair has bytes of its own, which both ends know.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// Longest silence of a server. It is far above what a busy machine needs, so only who is stranded meets it.
+/// The longest silence of a server. Even a busy machine needs far less, so it means that an end waits for ever.
 const SILENCE: Duration = Duration::from_secs(30);
 const PIECE: usize = 64 << 10;
 
-/// Who leaves midway.
+/// The end that leaves midway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaver {
     Nobody,
@@ -32,8 +32,8 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Plays both halves. An error says what somebody saw who should have had a whole stream, or a clean
-    /// cut where the other one left.
+    /// Plays both halves. Fails if an end that should have had a whole stream, or a clean cut after the other end left,
+    /// saw something else.
     pub(crate) fn play(&self, proxy: SocketAddr) -> Result<(), String> {
         let (wait_sender, wait_receiver) = match self.sender_first {
             true => (Duration::ZERO, self.gap),
@@ -52,7 +52,7 @@ impl Pair {
         match (self.leaver, &received) {
             (Leaver::Nobody, Ok(())) if lines().contains("received successfully.") => Ok(()),
             (Leaver::Nobody, received) => Err(format!("receiver: {received:?}; sender: {sent:?}")),
-            // The sender has only to learn that it is over.
+            // The sender only has to learn that the stream is over.
             (Leaver::Receiver, _) => sent.map(drop).or_else(|error| match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                     Err(format!("the receiver left, and the sender waits: {error}"))
@@ -74,7 +74,7 @@ impl Pair {
         Ok(stream)
     }
 
-    /// Sends all, or the first half if the sender leaves; returns the lines of the answer.
+    /// Sends everything, or the first half if the sender leaves. Returns the lines of the answer.
     fn send(&self, proxy: SocketAddr) -> io::Result<String> {
         let mut stream = Pair::connect(proxy)?;
         let framing = match self.is_chunked {
@@ -101,7 +101,7 @@ impl Pair {
             }
         }
         if self.leaver == Leaver::Sender {
-            // Else a small half is sent and gone before the receiver comes.
+            // Otherwise a small half would be sent and gone before the receiver comes.
             thread::sleep(self.gap + Duration::from_millis(500));
             return Ok(String::new());
         }
@@ -113,7 +113,8 @@ impl Pair {
         Ok(answer)
     }
 
-    /// Reads all and compares it, or the first half if the receiver leaves. `InvalidData` is a wrong byte.
+    /// Reads everything and compares it, or the first half if the receiver leaves. The error `InvalidData` means a
+    /// wrong byte.
     fn receive(&self, proxy: SocketAddr) -> io::Result<()> {
         let mut stream = Pair::connect(proxy)?;
         write!(stream, "GET /p/{} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", self.key)?;
@@ -164,7 +165,7 @@ impl Pair {
     }
 }
 
-/// The bytes until the next frame; `None` at the end of the body.
+/// Reads the next chunk; `None` at the end of the body.
 fn next_chunk(
     stream: &mut impl BufRead,
     length: Option<u64>,
@@ -175,7 +176,7 @@ fn next_chunk(
     }
     let mut line = String::new();
     if seen > 0 {
-        stream.read_line(&mut line)?; // the end of the chunk before
+        stream.read_line(&mut line)?; // the end of the previous chunk
         line.clear();
     }
     stream.read_line(&mut line)?;
@@ -186,7 +187,7 @@ fn next_chunk(
     }
 }
 
-/// Bytes that no other key has, the same at both ends (xorshift64*, a generator without repetitions here).
+/// Bytes that differ for each key and are the same at both ends (xorshift64*, a generator without repetitions here).
 struct Content {
     state: u64,
     buffer: Vec<u8>,

@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::support::client;
 
-/// A Prometheus, by its URL without /api/v1.
+/// A Prometheus with its URL, without /api/v1.
 pub(crate) struct Prometheus(pub(crate) String);
 
 /// A series' labels and its samples: seconds since 1970, value.
 pub(crate) type Series = (Value, Vec<(f64, f64)>);
 
 impl Prometheus {
-    /// The series that a query finds, now or at a time. Panics with Prometheus' message if it refuses
-    /// the query.
+    /// The series that a query finds, now or at a time. Panics with Prometheus' message if Prometheus refuses the
+    /// query.
     pub(crate) fn query(&self, query: &str, at: Option<f64>) -> Vec<Series> {
         let mut form = vec![("query", query.to_owned())];
         form.extend(at.map(|at| ("time", at.to_string())));
@@ -26,7 +26,7 @@ impl Prometheus {
         series.iter().map(|series| (series["metric"].clone(), samples(series))).collect()
     }
 
-    /// POST of a form to a path below /api/v1.
+    /// Sends a form by POST to a path below /api/v1.
     pub(crate) fn post(&self, path: &str, form: &[(&str, String)]) -> Value {
         let url = format!("{}/api/v1/{path}", self.0);
         let form = form.iter().map(|(name, value)| (*name, value.as_str()));

@@ -1,7 +1,7 @@
 use super::*;
 
-/// Comparisons that start within ten seconds, by route, if each takes `cost` and the process `others` a second besides.
-/// A route that is not `busy` has a request every 100 ms, the others have always one.
+/// The number of comparisons that start within ten seconds, by route. Each takes `cost`, and the rest of the process
+/// takes `others` seconds of CPU per second. A busy route always has a request, any other route has one every 100 ms.
 fn started(share: f64, cost: Duration, others: f64, busy: &[bool]) -> Vec<usize> {
     let begin = Instant::now();
     let (mut cpu, mut now) = (Duration::ZERO, begin);
@@ -57,7 +57,7 @@ fn what_is_left_of_the_longest_wait_may_be_next_to_nothing() {
 fn ten_a_second_start_even_if_they_cost_more() {
     for (cost_ms, others) in [(30, 0.0), (1, 0.5)] {
         let count = started(0.1, Duration::from_millis(cost_ms), others, &[true])[0];
-        // What is saved up at first pays for some more.
+        // The budget saved at the start pays for some more.
         assert!((90..=180).contains(&count), "{cost_ms} ms, {others}: {count}");
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn compare(old: &[u8], new: &[u8], found: &mut Found) {
     });
 }
 
-/// The same of bodies that were not kept, so the place is a block.
+/// As [`compare`], for bodies that were not kept. The place of a difference is then a whole block.
 pub(crate) fn compare_digests(old: &Digest, new: &Digest, found: &mut Found) {
     let Some(block) = old.first_difference(new) else { return };
     found.add(&Kind::Body, "", || {

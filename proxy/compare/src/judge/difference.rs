@@ -1,4 +1,4 @@
-//! Everything in which two answers differ.
+//! The differences between two answers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// Differences that are listed; all are counted.
+/// The most differences that are listed; all are counted.
 const MAX_LISTED: usize = 50;
-/// Of one field, so that a long array does not hide the others.
+/// The most listed differences of one field, so that a long array does not hide the others.
 const MAX_OF_FIELD: usize = 5;
-/// Fields that are counted by name. Keys of an object may be ids, so there may be any number.
+/// The most fields that are counted by name. The keys of an object may be ids, so their number is unlimited.
 const MAX_FIELDS: usize = 50;
 
-/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](crate::judge::Judge::kinds).
+/// The kind of a difference. Every judge has a limited set of kinds: [`Judge::kinds`](crate::judge::Judge::kinds).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The status.
@@ -28,7 +28,7 @@ pub enum Kind {
     Level,
     /// The width or height of a picture.
     Size,
-    /// A body is not in the format that the judge reads.
+    /// A body that is not in the judge's format.
     Undecodable,
     /// The pixels of a picture.
     Pixels,
@@ -71,12 +71,12 @@ impl Serialize for Kind {
 /// One thing in which two answers differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What differs.
+    /// The kind.
     pub kind: Kind,
-    /// Where: a header's name, a JSON Pointer, `offset 17`, `line 3`; empty for the whole answer. It may name
-    /// keys of JSON objects, and quotes nothing else of an answer.
+    /// The place: a header's name, a JSON Pointer, `offset 17` or `line 3`; empty for the whole answer. It may contain
+    /// keys of JSON objects, but quotes nothing else of an answer.
     pub place: String,
-    /// For people. It may quote both answers, so it must only be shown where texts may be kept.
+    /// A description for people. It may quote both answers, so it must only be shown where texts may be kept.
     pub detail: String,
 }
 
@@ -89,24 +89,24 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// The first ones in the order of the answers: 50 in all, and five of each field.
+    /// The first differences in the order of the answers: at most 50, and at most five of each field.
     pub fn listed(&self) -> &[Difference] {
         &self.listed
     }
 
-    /// How many there are, listed or not.
+    /// The number of differences, listed or not.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// What the first one is.
+    /// The kind of the first difference.
     pub fn kind(&self) -> Kind {
-        // There is one.
+        // There is always at least one.
         self.listed.first().map_or(Kind::Body, |first| first.kind.clone())
     }
 
-    /// How often each field differs. A field is a kind, and what all its differences have in common: a header's
-    /// name, or a JSON Pointer with `*` for the index of an item. Of more than 50, the others are one: `others`.
+    /// How often each field differs. A field is a kind, followed by a header's name or a JSON Pointer with `*` for the
+    /// index of an item. Fields after the first 50 are counted together as `others`.
     pub fn fields(&self) -> &BTreeMap<String, usize> {
         &self.fields
     }
@@ -117,8 +117,8 @@ impl Differences {
 pub(crate) struct Found(Option<Differences>);
 
 impl Found {
-    /// Adds a difference of a field, which is empty if there is no field but the kind. `shown` says place and
-    /// detail; it is not asked for those that are only counted.
+    /// Adds a difference. `field` is a header's name or a JSON Pointer; empty if the kind alone is the field. `shown`
+    /// returns place and detail; it is not called for differences that are only counted.
     pub(crate) fn add(
         &mut self,
         kind: &Kind,
@@ -149,14 +149,14 @@ impl Found {
         self.add(&kind, "", || (String::new(), detail.into()));
     }
 
-    /// Adds those of another judge.
+    /// Adds the listed differences of another judge.
     pub(crate) fn extend(&mut self, others: Differences) {
         for Difference { kind, place, detail } in others.listed {
             self.add(&kind, "", || (place, detail));
         }
     }
 
-    /// What was found; `None` if nothing was.
+    /// The differences; `None` if there are none.
     pub(crate) fn into_differences(self) -> Option<Differences> {
         self.0
     }

@@ -7,9 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
 
-/// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`, these are
-/// Content-Type and Location. Fails if a name is not a header's name, or if `ignore` has one that would not be
-/// compared anyway.
+/// The headers to compare, from a route file's `headers` (by default Content-Type and Location) without its
+/// `ignore_headers`. Fails if a name is not a header's name, or if `ignore` has one that is not compared anyway.
 pub fn compared_headers(
     headers: Option<&[String]>,
     ignore: &[String],
@@ -33,7 +32,7 @@ pub fn compared_headers(
     Ok(compared)
 }
 
-/// Adds those of `names` whose values differ. A header that both answers lack is equal.
+/// Adds a difference for each header of `names` whose values differ. A header that both answers lack is equal.
 pub(crate) fn compare(names: &[HeaderName], old: &HeaderMap, new: &HeaderMap, found: &mut Found) {
     for name in names.iter().filter(|name| !is_equal(name, old, new)) {
         let shown = |headers| match combined(name, headers) {
@@ -49,7 +48,7 @@ pub(crate) fn compare(names: &[HeaderName], old: &HeaderMap, new: &HeaderMap, fo
 
 fn is_equal(name: &HeaderName, old: &HeaderMap, new: &HeaderMap) -> bool {
     if *name == SET_COOKIE {
-        // The one header whose lines cannot be combined (RFC 9110, 5.3).
+        // Set-Cookie is the only header whose lines cannot be combined (RFC 9110, 5.3).
         return old.get_all(name).iter().eq(new.get_all(name).iter());
     }
     match (combined(name, old), combined(name, new)) {
@@ -66,10 +65,10 @@ pub(crate) fn combined(name: &HeaderName, headers: &HeaderMap) -> Option<Vec<u8>
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
-/// A Content-Type in a form in which equal types are equal (RFC 9110, 8.3.1): the media type and the
-/// names of parameters in lower case, values without quotes, no optional whitespace. The value of
-/// `charset` is in lower case too. Parameters are sorted, because their order means nothing. Without a `charset`
-/// that says nothing: UTF-8 of JSON, which is never anything else (RFC 8259, 8.1), and any of a type that is no text.
+/// A Content-Type in a normal form (RFC 9110, 8.3.1): the media type, the names of parameters and the value of
+/// `charset` in lower case, values without quotes, no optional whitespace, and parameters sorted, because their order
+/// means nothing. A redundant `charset` is left out: UTF-8 for JSON, which has no other (RFC 8259, 8.1), and any for a
+/// type that is not text.
 #[derive(Debug, PartialEq, Eq)]
 struct ContentType {
     media_type: Vec<u8>,
@@ -99,11 +98,11 @@ impl ContentType {
     }
 }
 
-/// Whether this charset, in lower case, tells the reader of a media type anything.
+/// Whether this charset, in lower case, means something for the media type.
 fn is_charset_said(media_type: &[u8], charset: &[u8]) -> bool {
     let is_json = media_type == b"application/json" || media_type.ends_with(b"+json");
     let no_text: [&[u8]; 4] = [b"image/", b"audio/", b"video/", b"font/"];
-    // An image in SVG is text.
+    // `image/svg+xml` is text.
     let is_text =
         media_type.ends_with(b"+xml") || !no_text.iter().any(|it| media_type.starts_with(it));
     is_text && !(is_json && charset == b"utf-8")

@@ -1,9 +1,9 @@
 //! The judge `image`: the pixels of two PNG files.
 //!
-//! Pixels are compared as 8-bit red, green, blue and alpha, whatever the files' colour types: grey and
-//! palettes become RGBA, and of 16-bit samples only the upper 8 bits count. A pixel without any opacity
-//! has no colour. Colour profiles and gamma are not applied, and of an animation only the default image
-//! counts. JPEG and all other formats are `undecodable`.
+//! Pixels are compared as 8-bit red, green, blue and alpha, whatever the files' colour types: grey and palettes become
+//! RGBA, and only the upper 8 bits of 16-bit samples count. The colour of a fully transparent pixel is ignored. Colour
+//! profiles and gamma are not applied, and only the default image of an animation is compared. JPEG and all other
+//! formats are `undecodable`.
 
 use std::io::Cursor;
 use std::panic::catch_unwind;
@@ -16,10 +16,10 @@ use route::ImageSettings;
 
 pub(crate) const KINDS: [Kind; 3] = [Kind::Undecodable, Kind::Size, Kind::Pixels];
 
-/// Largest width and height. Nothing is allocated for a larger picture; one of this size takes 64 MiB.
+/// The largest width and height. A picture of this size takes 64 MiB; nothing is allocated for a larger one.
 const MAX_SIDE_PX: u32 = 4096;
 
-/// How far two pictures may be apart.
+/// How much two pictures may differ.
 #[derive(Debug)]
 pub(crate) struct Limits {
     tolerance: u8,
@@ -95,7 +95,7 @@ pub(crate) fn describe(body: &[u8]) -> Value {
 }
 
 fn decode(body: &[u8]) -> Result<Picture, String> {
-    // The body comes from outside, and a decoder that panics on it must not end the comparison.
+    // The body is untrusted, and a panic of the decoder must not end the comparison.
     match catch_unwind(|| Picture::from_png(body)) {
         Ok(picture) => picture.map_err(|error| format!("{error:#}")),
         Err(_) => Err("the decoder panicked".to_owned()),

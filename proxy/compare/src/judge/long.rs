@@ -1,18 +1,18 @@
-//! Bodies too long to keep: what is left of one is a digest of each block, so that two can still be compared,
-//! and differ at a place.
+//! Bodies too long to keep. A digest of each block is kept instead, so that two bodies can still be compared and a
+//! difference located.
 
 use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a block. A body of 1 GiB leaves 512 KiB of digests.
+/// The size of a block in bytes. The digests of a body of 1 GiB take 512 KiB.
 const BLOCK: usize = 64 << 10;
 
-/// What is left of a body.
+/// The digests of a body's blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
     blocks: Vec<[u8; 32]>,
-    /// The block that is not complete yet, and its length.
+    /// The incomplete last block, and its length in bytes.
     current: (Sha256, usize),
     bytes: u64,
 }
@@ -46,7 +46,7 @@ impl Digest {
         self.bytes
     }
 
-    /// The digest of the digests.
+    /// One digest for the whole body: the digest of all blocks' digests.
     pub fn whole(&self) -> [u8; 32] {
         self.all().fold(Sha256::new(), Sha256::chain_update).finalize().into()
     }
@@ -57,7 +57,7 @@ impl Digest {
         self.blocks.iter().copied().chain(last)
     }
 
-    /// The first block in which two bodies differ, as far as both have it; `None` if they are the same.
+    /// The byte range of the first block in which two bodies differ; `None` if they are the same.
     pub(crate) fn first_difference(&self, other: &Digest) -> Option<Range<u64>> {
         let same = self.all().zip(other.all()).take_while(|(one, other)| one == other).count();
         if self.bytes == other.bytes && same == self.all().count() {

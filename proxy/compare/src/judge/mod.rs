@@ -3,14 +3,14 @@
 //!
 //! The first rule that applies gives the [`Verdict`]:
 //!
-//! 1. Both sides refuse the request as too large (414 or 431): the same. Servers word that refusal
-//!    themselves.
+//! 1. Both sides refuse the request as too large (414 or 431): the same, since this answer comes from the server and
+//!    not from the app.
 //! 2. The statuses differ: `status`.
-//! 3. Each of the compared headers that differs is a `header`. One that both lack is equal. Content-Types
-//!    are equal if they mean the same: `text/html; charset=UTF-8` and `text/html;charset=utf-8`, or
-//!    `application/json` with `charset=utf-8` and without.
-//! 4. The judge compares the bodies, whose differences come after those of the headers. Bodies that are equal
-//!    byte by byte are the same, except for `qr` and `exec`, which look at equal bodies too.
+//! 3. Each compared header that differs is a difference of kind `header`. A header that both lack is equal.
+//!    Content-Types are equal if they mean the same: `text/html; charset=UTF-8` and `text/html;charset=utf-8`, or
+//!    `application/json` with and without `charset=utf-8`.
+//! 4. The judge compares the bodies; their differences follow those of the headers. Bodies that are equal byte by byte
+//!    are the same, except that `qr` and `exec` judge equal bodies too.
 
 mod bytes;
 mod difference;
@@ -55,7 +55,7 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
-/// Compares pairs of answers. It may be shared between threads.
+/// Compares pairs of answers. Can be shared between threads.
 #[derive(Debug)]
 pub struct Judge {
     headers: Vec<HeaderName>,
@@ -88,15 +88,15 @@ impl Judge {
             JudgeSettings::Image(settings) => Bodies::Image(image::Limits::new(settings)?),
             JudgeSettings::Exec(settings) => Bodies::Exec(Box::new(exec::Exec::new(settings)?)),
             JudgeSettings::Session => {
-                anyhow::bail!("session: a session cannot be judged by two answers to one request")
+                anyhow::bail!("session: two answers to one request cannot judge a session")
             }
         };
         Ok(Judge { headers: compared_headers, bodies })
     }
 
     /// Starts the program of `exec` and waits for its hello, which declares its [kinds](Judge::kinds). Without this
-    /// call, the first pair starts it. Other judges have nothing to start. Fails if the program cannot be started, or
-    /// says no valid hello within `start_timeout`.
+    /// call, the first pair starts the program. Does nothing for other judges. Fails if the program cannot be started,
+    /// or sends no valid hello within `start_timeout`.
     pub fn start(&self) -> anyhow::Result<()> {
         match &self.bodies {
             Bodies::Exec(exec) => exec.start(),
@@ -104,8 +104,8 @@ impl Judge {
         }
     }
 
-    /// Compares two answers to `asked`. Blocks: decoding pictures takes milliseconds, and `exec` waits
-    /// up to twice its `timeout`, or up to its `timeout` if the program runs and is idle.
+    /// Compares two answers to `asked`. Blocks the thread: decoding pictures takes milliseconds, and `exec` waits up to
+    /// its `timeout`, or up to twice that if the program is busy or starting.
     pub fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
         let mut found = match self.compare_heads(old, new) {
             Ok(found) => found,
@@ -128,12 +128,12 @@ impl Judge {
         Verdict::of(found)
     }
 
-    /// Whether the judge has to see whole bodies. For another, [`Judge::compare_digests`] does.
+    /// Whether the judge needs whole bodies. If not, [`Judge::compare_digests`] is enough.
     pub fn needs_bodies(&self) -> bool {
         !matches!(self.bodies, Bodies::Bytes)
     }
 
-    /// As [`Judge::compare`], byte by byte, of answers whose bodies are not kept.
+    /// As [`Judge::compare`], for answers whose bodies are not kept; compares the bodies by their digests.
     pub fn compare_digests(
         &self,
         old: (&Answer<'_>, &Digest),
@@ -148,7 +148,7 @@ impl Judge {
         }
     }
 
-    /// The headers that differ, or a verdict that needs no body.
+    /// The differences of the headers, or the verdict if it does not depend on the bodies.
     fn compare_heads(&self, old: &Answer<'_>, new: &Answer<'_>) -> Result<Found, Verdict> {
         let too_large = |answer: &Answer<'_>| matches!(answer.status, 414 | 431);
         if too_large(old) && too_large(new) {
@@ -163,9 +163,9 @@ impl Judge {
         Ok(found)
     }
 
-    /// What the judge sees in an answer, for people: width, height, level, version and text of a `qr`
-    /// picture, the size of an `image`, the type of a `json` value. `None` if it sees nothing beyond
-    /// the bytes. Texts are shown as length and SHA-256 unless `keep_text` is set.
+    /// Describes an answer for people: width, height, level, version and text of a `qr` picture, the size of an
+    /// `image`, the type of a `json` value. `None` for other judges. Texts are shown as length and SHA-256 unless
+    /// `keep_text` is set.
     pub fn describe(
         &self,
         asked: &Asked<'_>,
@@ -180,9 +180,9 @@ impl Judge {
         }
     }
 
-    /// Every kind of difference that [`Judge::compare`] may return, so that metrics can be created
-    /// beforehand. Those of `exec` are known once its program has said hello: call [`Judge::start`]
-    /// first. A later start of a changed program may add some, up to 32 in all.
+    /// Every kind of difference that [`Judge::compare`] may return, so that metrics can be created in advance. The
+    /// kinds of `exec` are known once its program has sent its hello, so call [`Judge::start`] first. If the program
+    /// changes, a later start may add kinds, up to 32 in all.
     pub fn kinds(&self) -> Vec<Kind> {
         let bodies = match &self.bodies {
             Bodies::Bytes => bytes::KINDS.to_vec(),
@@ -195,7 +195,7 @@ impl Judge {
         [Kind::Status, Kind::Header].into_iter().chain(bodies).collect()
     }
 
-    /// Restarts and failures of the program of `exec`; `None` for other judges.
+    /// Starts and failures of the program of `exec`; `None` for other judges.
     pub fn stats(&self) -> Option<Stats> {
         match &self.bodies {
             Bodies::Exec(exec) => Some(exec.stats()),

@@ -1,9 +1,8 @@
-//! The judge `qr`: what a picture of a QR symbol shows, read by a decoder that belongs to neither side.
+//! The judge `qr`: compares pictures of QR symbols, read by a decoder that belongs to neither side.
 //!
-//! 1. Both sides answer GET with 200, so both bodies are pictures. They differ if either is
-//!    `undecodable`, if either shows another `text` than the one asked, or if their `level` or `size`
-//!    differ. Their bytes may differ.
-//! 2. The bodies of any other answer are compared byte by byte: `body`.
+//! 1. If both sides answer a GET with 200, both bodies are pictures. They differ if either is `undecodable` or shows
+//!    another `text` than the requested one, or if their `level` or `size` differ. Their bytes may differ.
+//! 2. The bodies of all other answers are compared byte by byte: `body`.
 
 use std::panic::catch_unwind;
 
@@ -17,11 +16,11 @@ use contract::decode::{Decoded, Pixels, decode_pixels};
 pub(crate) const KINDS: [Kind; 5] =
     [Kind::Body, Kind::Undecodable, Kind::Text, Kind::Level, Kind::Size];
 
-/// Largest width and height that are decoded. Pictures have 200 pixels; a small file can claim
-/// billions, and the decoder's time grows with every pixel.
+/// The largest width and height that are decoded. Pictures have 200 pixels, but a small file can claim billions, and
+/// the decoder's time grows with every pixel.
 const MAX_SIDE_PX: u32 = 512;
 
-/// What one picture shows.
+/// The content of one picture.
 struct Picture {
     /// Width and height; `None` if the body is not a complete PNG.
     size_px: Option<(usize, usize)>,
@@ -31,7 +30,7 @@ struct Picture {
 
 impl Picture {
     fn from_png(png: &[u8]) -> Self {
-        // The body comes from outside, and a decoder that panics on it must not end the comparison.
+        // The body is untrusted, and a panic of the decoder must not end the comparison.
         catch_unwind(|| match Pixels::from_png_within(png, MAX_SIDE_PX) {
             Ok(pixels) => Picture {
                 size_px: Some((pixels.width, pixels.height)),

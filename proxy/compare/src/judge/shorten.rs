@@ -1,6 +1,6 @@
 //! Shortens parts of answers for details.
 
-/// Longest part of an answer in a detail, in characters.
+/// The longest part of an answer in a detail, in characters.
 const MAX_CHARS: usize = 60;
 
 /// `text` on one line, cut after 60 characters.

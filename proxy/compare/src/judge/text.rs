@@ -3,13 +3,12 @@
 //! Before comparing:
 //!
 //! 1. CR LF and a single CR become LF.
-//! 2. What a pattern of `ignore` matches becomes one character, U+FFFC. So both texts have to have something
-//!    there that matches.
+//! 2. Each match of a pattern of `ignore` becomes one character, U+FFFC. So both texts must have a match there.
 //! 3. Spaces and tabs before an LF, and before the end of the text, are removed.
 //! 4. Line ends at the end of the text are removed.
 //!
-//! Nothing else is: neither a byte order mark, nor other Unicode whitespace, nor letter case. Lines are compared
-//! one by one, so after one that only one side has, all others differ.
+//! Byte order marks, other Unicode whitespace and letter case are compared as they are. Lines are compared one by one,
+//! so if only one side has a certain line, all lines after it differ.
 
 use std::borrow::Cow;
 
@@ -22,10 +21,10 @@ use route::TextSettings;
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Undecodable, Kind::Text];
 
-/// Stands for what is ignored.
+/// Replaces an ignored match.
 const IGNORED: &str = "\u{fffc}";
 
-/// What is not compared.
+/// The patterns of text that is not compared.
 #[derive(Debug)]
 pub(crate) struct Rules {
     ignore: Vec<Regex>,
@@ -35,7 +34,7 @@ impl Rules {
     pub(crate) fn new(settings: &TextSettings) -> anyhow::Result<Self> {
         let pattern = |text: &String| {
             let regex = Regex::new(text).map_err(|error| {
-                // The lines before show the place, which is not much of a place in one line.
+                // Keeps only the last line: the lines before it draw the place, which does not fit on one line.
                 let error = error.to_string();
                 let problem =
                     error.lines().last().unwrap_or_default().trim_start_matches("error: ");

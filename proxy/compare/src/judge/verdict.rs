@@ -1,4 +1,4 @@
-//! What a judge says about two answers.
+//! The verdict of a judge.
 
 use crate::judge::difference::{Differences, Found, Kind};
 
@@ -9,9 +9,9 @@ pub enum Verdict {
     Same,
     /// The answers differ.
     Different(Differences),
-    /// The judge itself failed: this pair was not compared, and must never count as a match.
+    /// The judge itself failed. The pair was not compared and must never count as a match.
     Unjudged {
-        /// For people. It quotes neither answer.
+        /// The reason, for people. Does not quote the answers.
         reason: String,
     },
     /// The user's program chose not to judge this pair.

@@ -1,5 +1,5 @@
-//! The files of `carve compare`. Each line is one of these, or the whole file is an HTTP Archive (HAR), as browsers
-//! save it:
+//! The input files of `carve compare`. The whole file is an HTTP Archive (HAR), as browsers save it, or each line is
+//! one of these:
 //!
 //! ```text
 //! /report?year=2026
@@ -18,7 +18,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use serde::Deserialize;
 
-/// Headers that the client makes for its own connection.
+/// Headers that belong to a connection, so that the client sets its own.
 const OF_THE_CONNECTION: [HeaderName; 5] = [
     http::header::CONNECTION,
     http::header::CONTENT_LENGTH,
@@ -30,25 +30,25 @@ const OF_THE_CONNECTION: [HeaderName; 5] = [
 /// A request of a file.
 #[derive(Debug)]
 pub(super) struct Given {
-    /// Its line, or in a HAR its place, from 1.
+    /// The number of its line, or of its entry in a HAR, from 1.
     pub(super) number: usize,
     pub(super) method: Method,
     pub(super) target: PathAndQuery,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Whether the headers are all that a browser had, and not chosen by hand.
+    /// Whether a browser recorded the headers; otherwise they were chosen by hand.
     pub(super) is_recorded: bool,
 }
 
-/// What a file has.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) given: Vec<Given>,
-    /// Lines of an access log whose request cannot be sent again, and why.
+    /// The lines of an access log whose request cannot be sent again, each with the reason.
     pub(super) lost: Vec<(usize, &'static str)>,
 }
 
-/// Reads a file. The error is the line, and what is wrong with it.
+/// Reads a file. The error names the line and the problem.
 pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
     if let Ok(Har { log }) = serde_json::from_slice(content) {
         let given = log.entries.into_iter().enumerate().map(|(i, entry)| {
@@ -69,7 +69,7 @@ pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
         match line[0] {
             b'/' => {
                 let target = PathAndQuery::try_from(line)
-                    .with_context(|| format!("{} is no path and query", shown()))?;
+                    .with_context(|| format!("{} is not a path and query", shown()))?;
                 parsed.given.push(Given::get(number, target));
             }
             b'{' => parsed.given.push(written(number, line).with_context(shown)?),
@@ -114,7 +114,7 @@ fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
     }
 
     let Written { method, path, headers, body, body_base64 } = serde_json::from_slice(line)?;
-    ensure!(path.starts_with('/'), "path: {path:?}: begins with /");
+    ensure!(path.starts_with('/'), "path: {path:?}: must begin with /");
     let body = match (body, body_base64) {
         (Some(_), Some(_)) => bail!("body and body_base64: only one of them"),
         (body, None) => body.unwrap_or_default().into(),
@@ -128,14 +128,14 @@ fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
     for (name, value) in headers {
         let of = || format!("headers: {name}");
         let parsed: HeaderName = name.parse().with_context(of)?;
-        ensure!(!OF_THE_CONNECTION.contains(&parsed), "{}: compare makes it itself", of());
+        ensure!(!OF_THE_CONNECTION.contains(&parsed), "{}: compare sets it itself", of());
         given.headers.append(parsed, value.parse().with_context(of)?);
     }
     Ok(given)
 }
 
-/// A line of an access log, in which the request stands in quotes. `None` without quotes; an error if it cannot be sent
-/// again: it may be a client's garbage, and it is without its body.
+/// Reads a line of an access log, which has the request in quotes. `None` if there are no quotes. The inner error says
+/// why the request cannot be sent again: it is not valid, or its body is not in the log.
 fn logged(number: usize, line: &[u8]) -> Option<Result<Given, &'static str>> {
     let line = String::from_utf8_lossy(line);
     let request = line.split('"').nth(1)?;
@@ -155,7 +155,7 @@ fn logged(number: usize, line: &[u8]) -> Option<Result<Given, &'static str>> {
     Some(match given {
         None => Err("without a request"),
         Some(given) if ["GET", "HEAD", "OPTIONS"].contains(&given.method.as_str()) => Ok(given),
-        Some(_) => Err("whose body the log has not"),
+        Some(_) => Err("whose body is not in the log"),
     })
 }
 
@@ -211,7 +211,7 @@ impl HarRequest {
             ..Given::get(number, target)
         };
         for HarHeader { name, value } in headers {
-            // HTTP/2's begin with a colon, and say what method and url do.
+            // HTTP/2's pseudo-headers begin with a colon and are not valid names; they only repeat method and url.
             let name = name.parse::<HeaderName>().ok().filter(|it| !OF_THE_CONNECTION.contains(it));
             if let Some((name, value)) = name.zip(value.parse::<HeaderValue>().ok()) {
                 given.headers.append(name, value);

@@ -24,10 +24,10 @@ use report::{Report, Skipped};
 
 /// Exit code if a difference was found.
 const DIFFERS: u8 = 1;
-/// Exit code if no difference was found, but perhaps only because not all was compared.
+/// Exit code if no difference was found, but the comparison is incomplete.
 const TROUBLE: u8 = 2;
 
-/// What to compare.
+/// The settings of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The file of requests; - is standard input.
@@ -36,14 +36,14 @@ pub struct Options {
     pub routes: PathBuf,
     /// The route; `None` for the one of each request's path.
     pub route: Option<String>,
-    /// The new side, of routes that do not name their own.
+    /// The new side, for routes that do not name their own.
     pub new: SideUrl,
-    /// The old side, likewise.
+    /// The old side, for routes that do not name their own.
     pub old: SideUrl,
-    /// Longest wait for an answer, of routes that do not say.
+    /// Longest wait for an answer, for routes that set none.
     pub request_timeout: Duration,
-    /// The host that both sides are asked for, where the file does not say; `None` for the route's, or else the old
-    /// side's address.
+    /// The Host header for both sides, for requests without one; `None` for the route's, or else the old side's
+    /// address.
     pub host: Option<String>,
     /// Whether the old side is compared with itself too.
     pub noise: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Line {
 }
 
 impl Options {
-    /// Reads the file and the routes. The error is the file, the line, and what is wrong with it.
+    /// Reads the file and the routes. The error names the file, the line and the problem.
     pub(crate) fn read(&self) -> anyhow::Result<(Client, Vec<Line>, Skipped)> {
         let (carve, mut routes) =
             routes::load(&self.routes, &self.new, &self.old, self.request_timeout)
@@ -96,7 +96,7 @@ impl Options {
     }
 }
 
-/// The requests that can be asked of both sides, and why the others cannot.
+/// The requests that can be sent to both sides, and why the others cannot.
 fn lines(
     parsed: Parsed,
     carve: &CarveFile,
@@ -123,10 +123,10 @@ fn lines(
         let (route, method) = (&watched.route, given.method.as_str());
         if !route.file.methods.include(method) {
             skipped
-                .add(&format!("of a method that route {} has not, {method}", route.name), number);
+                .add(&format!("whose method {method} route {} does not have", route.name), number);
         } else if !route.asked_twice().iter().any(|twice| twice == method) {
             let why =
-                format!("of a method that shadow.methods of {} has not, {method}", route.name);
+                format!("whose method {method} shadow.methods of {} does not have", route.name);
             skipped.add(&why, number);
         } else {
             let asked = asked(given, watched, host);
@@ -142,7 +142,8 @@ fn host_name(host: &HeaderValue) -> Option<String> {
     Some(authority.host().to_ascii_lowercase())
 }
 
-/// The request to both sides. Of a browser's own headers they get only what the route lets the shadow send.
+/// The request to both sides. If a browser recorded its headers, only those that the route lets the shadow send are
+/// kept.
 fn asked(given: Given, watched: &Watched, host: Option<&HeaderValue>) -> Asked {
     let Given { method, target, headers, body, is_recorded, .. } = given;
     let mut asked = Asked { method, body, ..Asked::get(target) };
@@ -175,7 +176,7 @@ pub(crate) async fn compare(
     let bar = progress_bar(lines.len());
     let mut report = Report::new(skipped);
     for line in lines {
-        // The file's owner has its requests before them, so the report may say what exactly differs.
+        // Whoever runs this has the requests anyway, so the report may quote the answers.
         let comparer = Comparer {
             client: client.clone(),
             watched: Arc::clone(&line.watched),
@@ -195,7 +196,7 @@ pub(crate) async fn compare(
 /// A progress bar on standard error; it draws nothing if that is not a terminal.
 fn progress_bar(length: usize) -> ProgressBar {
     let bar = ProgressBar::new(length as u64);
-    // If this template were invalid, indicatif's default would do.
+    // If the template were invalid, indicatif's default would be used.
     match ProgressStyle::with_template("{wide_bar} {pos}/{len}, {msg} differ, {eta} left") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

@@ -16,14 +16,14 @@ use crate::record::Record;
 use crate::routes::Watched;
 use crate::verdict::Outcome;
 
-/// Statuses by which a server refuses a request before it does what the request is for: without credentials, in a wrong
-/// method, too many at once, or because it fails. That both sides do so proves nothing of their answers.
+/// Statuses by which a server refuses a request before the app does its work: for missing credentials, a wrong method,
+/// or too many requests. If both sides refuse, the match proves nothing about their answers.
 const REFUSALS: [u16; 5] = [401, 403, 405, 407, 429];
 
-/// How many differences are listed; all are counted.
+/// The most differences that are listed; all are counted.
 const MAX_LISTED: usize = 100;
 
-/// What was compared, and what differs.
+/// The results of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     skipped: Skipped,
@@ -34,7 +34,7 @@ pub struct Report {
     differences: Vec<Difference>,
     /// Matches in which both sides refused or failed, by status.
     unproven: BTreeMap<u16, usize>,
-    /// By route.
+    /// The fields that differ, by route.
     fields: BTreeMap<String, Fields>,
     /// The routes whose old side was compared with itself, and whether their judge is `json`.
     noise_of: BTreeMap<String, bool>,
@@ -52,7 +52,7 @@ struct SkippedLines {
 }
 
 impl Skipped {
-    /// Adds one; `why` says what kind of request it is.
+    /// Adds a skipped request; `why` follows the count in the report, such as `of no route`.
     pub(crate) fn add(&mut self, why: &str, line: usize) {
         let new = SkippedLines { count: 0, first_line: line };
         let lines = self.0.entry(why.to_owned()).or_insert(new);
@@ -89,7 +89,7 @@ struct Answers {
     bytes: u64,
 }
 
-/// Figures that need an answer are missing if there is none.
+/// Figures of one side. Those that need an answer are `None` if there is none.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Figures {
     answers: usize,
@@ -103,13 +103,13 @@ struct Summary<'a> {
     requests: usize,
     skipped: &'a Skipped,
     results: BTreeMap<&'static str, usize>,
-    /// Matches of statuses that prove nothing.
+    /// Matches that prove nothing, by status.
     proves_nothing: &'a BTreeMap<u16, usize>,
     kinds: BTreeMap<String, usize>,
     new: Figures,
     old: Figures,
     differences: &'a [Difference],
-    /// If the old side was compared with itself.
+    /// The fields that differ; only if the old side was compared with itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     fields: Option<&'a BTreeMap<String, Fields>>,
 }
@@ -125,7 +125,7 @@ impl Answers {
     fn figures(&self) -> Figures {
         let mut sorted = self.seconds.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        // Nearest rank: the smallest measured time that this share of the answers did not exceed.
+        // Nearest rank: the smallest measured time that at least this share of the answers did not exceed.
         let percentile = |percent: usize| {
             sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
         };
@@ -187,9 +187,9 @@ impl Report {
         self.requests() - self.count(Outcome::Match)
     }
 
-    /// 0; 1 if an answer differs or is missing; 2 if nothing differs, but perhaps only because not all was compared, as
-    /// of diff, cmp and grep. A pair that the judge chose to skip is neither. Nor is a match that proves nothing, so
-    /// with no other the code is 2.
+    /// The exit code, as of diff, cmp and grep: 1 if an answer differs or is missing; 2 if nothing differs but the
+    /// comparison is incomplete; else 0. Pairs that the judge skipped and matches that prove nothing do not count: if
+    /// there is no other match, the code is 2.
     pub fn exit_code(&self) -> u8 {
         let [matches, skipped, unjudged] = [Outcome::Match, Outcome::Skipped, Outcome::Unjudged]
             .map(|outcome| self.count(outcome));
@@ -202,12 +202,12 @@ impl Report {
         }
     }
 
-    /// Prints it, as text or as JSON.
+    /// Prints the report as text or as JSON. A closed pipe is not an error.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let text =
             if json { serde_json::to_string_pretty(&self.summary())? } else { self.to_string() };
         match writeln!(io::stdout(), "{text}") {
-            // The reader, say `head`, has closed the pipe: no error.
+            // The reader, such as `head`, has closed the pipe.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => Ok(written?),
         }
@@ -276,7 +276,7 @@ impl Report {
             if fields.noisy().next().is_none() {
                 writeln!(
                     f,
-                    "noise: {route}: {noise} answers of the old side are the same when asked again"
+                    "noise: {route}: {noise} answers of the old side are the same when requested again"
                 )?;
                 continue;
             }

@@ -27,8 +27,8 @@ fn what_cannot_be_asked_is_skipped_with_its_reason() {
     let skipped = skipped.to_string();
     for why in [
         "2 of no route (the first in line 2)",
-        "1 of a method that route orders has not, GET (the first in line 3)",
-        "1 of a method that shadow.methods of orders has not, POST (the first in line 4)",
+        "1 whose method GET route orders does not have (the first in line 3)",
+        "1 whose method POST shadow.methods of orders does not have (the first in line 4)",
         "1 without a request (the first in line 7)",
     ] {
         assert!(skipped.contains(why), "{skipped}");

@@ -38,7 +38,7 @@ pub(crate) fn judge_comparing(settings: &str, headers: Vec<HeaderName>) -> Judge
     Judge::new(&route.judge, headers).unwrap()
 }
 
-/// Kind and detail of the first difference.
+/// The kind and detail of the first difference.
 pub(crate) fn shown(verdict: &Verdict) -> (&str, &str) {
     let first = &differences(verdict).listed()[0];
     (first.kind.as_str(), &first.detail)
@@ -58,7 +58,7 @@ pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
     png
 }
 
-/// A PNG of 8-bit samples.
+/// A PNG with 8-bit samples.
 pub(crate) fn png_of(color: png::ColorType, samples: &[u8], width: u32) -> Vec<u8> {
     let height = samples.len() as u32 / color.samples() as u32 / width;
     let mut file = Vec::new();

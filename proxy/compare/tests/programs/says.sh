@@ -1,4 +1,4 @@
 #!/bin/sh
-# Says the first argument as its hello, and then nothing more. It never reads.
+# Prints its first argument as its hello and then nothing more. Never reads.
 printf '%s\n' "$1"
 exec sleep 1000

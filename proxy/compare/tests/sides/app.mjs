@@ -6,7 +6,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 
 const role = process.env.ROLE;
 const encoders = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, raw: deflateRawSync };
-// `printf '{"items":[1,2,3]}' | zstd`: this Node has no encoder.
+// The output of `printf '{"items":[1,2,3]}' | zstd`, since this Node has no encoder for zstd.
 const zstd = Buffer.from("KLUv/QRYiQAAeyJpdGVtcyI6WzEsMiwzXX3a/FWK", "base64");
 let flaky = 0;
 

@@ -64,7 +64,7 @@ def answer(path, query, request, body):
             price = 4 if is_wrong else 3
             return as_json({"id": str(uuid.uuid4()), "items": [{"token": str(uuid.uuid4()), "price": price}]})
         case "/cached":
-            # As a cache does, it answers what it has, unless it is told not to.
+            # Answers from its cache, unless the request says no-cache.
             if "no-cache" in (request["Cache-Control"] or "") or path not in kept:
                 kept[path] = str(uuid.uuid4())
                 return as_json({"id": kept[path]}, Age="0")

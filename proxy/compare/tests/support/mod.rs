@@ -1,4 +1,4 @@
-//! What the tests share: a running shadow, fake sides, and the real programs.
+//! Shared by the tests: a running shadow, fake sides, and the real programs.
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -20,7 +20,7 @@ pub(crate) enum Reply {
     Keep(Vec<u8>),
     /// Sends these bytes and closes the connection.
     Close(Vec<u8>),
-    /// Sends the first bytes once and the second ones for ever.
+    /// Sends the first bytes once and then repeats the second ones for ever.
     Endless(Vec<u8>, Vec<u8>),
     /// Sends nothing and keeps the connection.
     Hang,
@@ -34,7 +34,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// Answers each request with `reply` of its head. The threads end with the test.
+    /// Answers each request with `reply` of the request's head. The threads end with the test.
     pub(crate) fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let fake = Fake {
@@ -68,7 +68,7 @@ impl Fake {
         self.heads.lock().unwrap().clone()
     }
 
-    /// Connections accepted so far.
+    /// The number of connections accepted so far.
     pub(crate) fn connections(&self) -> usize {
         *self.connections.lock().unwrap()
     }
@@ -144,7 +144,7 @@ pub(crate) fn error(status: u16, body: &str) -> Vec<u8> {
     answer(status, "text/plain; charset=utf-8", body.as_bytes())
 }
 
-/// A command of carve, with what a shadow on free ports needs.
+/// A command of carve with the settings of a shadow on free ports.
 pub(crate) fn command(name: &str, environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(built("carve"));
     command.arg(name).env_clear().env("SHADOW_CPU_PERCENT", "100");
@@ -170,14 +170,14 @@ pub(crate) fn mirror(shadow: &Service, method: &str, target: &str, id: &str) {
     assert!(answer.starts_with("HTTP/1.1 204 "), "{target}: {answer}");
 }
 
-/// The value of a metric, 0 if it is missing.
+/// The value of a metric; 0 if the metric is missing.
 pub(crate) fn metric(shadow: &Service, name: &str) -> f64 {
     let metrics = get(shadow.admin_addr, "/metrics");
     let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.map_or(0.0, |value| value.parse().unwrap())
 }
 
-/// The number of comparisons, whatever their result.
+/// The number of comparisons with any result.
 pub(crate) fn compared(shadow: &Service) -> f64 {
     ["match", "mismatch", "new_error", "old_error", "timeout", "unjudged", "skipped"]
         .iter()
@@ -185,7 +185,7 @@ pub(crate) fn compared(shadow: &Service) -> f64 {
         .sum()
 }
 
-/// The comparisons of a route with this result.
+/// The number of a route's comparisons with this result.
 pub(crate) fn result_of(shadow: &Service, route: &str, result: &str) -> f64 {
     let labels = format!("{{route=\"{route}\",result=\"{result}\"}}");
     metric(shadow, &format!("shadow_comparisons_total{labels}"))
@@ -197,7 +197,8 @@ pub(crate) fn kept(shadow: &Service) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-/// A request to the shadow, as the proxy mirrors it: `head` has its lines, without those that nginx adds.
+/// Sends a request to the shadow as the proxy mirrors it. `head` has the request's lines, without those that nginx
+/// adds.
 pub(crate) fn mirror_to(shadow: &Service, route: &str, head: &str, body: &str) {
     let request = format!(
         "{head}\r\nX-Request-Id: id\r\nX-Route-Name: {route}\r\nContent-Length: {}\r\n\
@@ -240,14 +241,14 @@ pub(crate) fn qr_service() -> Service {
     qr_service_on("127.0.0.1:0")
 }
 
-/// The same, on these addresses.
+/// The real qr-service on these addresses.
 pub(crate) fn qr_service_on(addresses: &str) -> Service {
     let mut command = Command::new(built("qr-service"));
     command.env_clear().env("QR_ADDR", addresses).env("QR_ADMIN_ADDR", "127.0.0.1:0");
     Service::start(&mut command)
 }
 
-/// The real legacy app, and the folder of its data.
+/// The real legacy app, and the folder with its data.
 pub(crate) fn legacy_node() -> (Service, TempDir) {
     let app = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../legacy-node");
     assert!(app.join("node_modules").is_dir(), "run npm ci in {} first", app.display());

@@ -28,7 +28,7 @@ impl Place {
         self.folder.path().join("edge.log")
     }
 
-    /// As nginx does: appends, and makes the file if it is missing.
+    /// Appends to the log, and creates it if it is missing, as nginx does.
     fn write(&self, text: &str) {
         append(&self.log(), text);
     }
@@ -51,7 +51,7 @@ impl Place {
         self.follower.progress.save(true).unwrap();
     }
 
-    /// Prints what is counted; returns how many lines.
+    /// Prints the counted lines; returns their number.
     fn print(&self) -> usize {
         let (progress, mut lines, mut count) = (&self.follower.progress, Vec::new(), 0);
         while progress.take_lines(&mut lines).unwrap() {
@@ -62,7 +62,7 @@ impl Place {
         count
     }
 
-    /// The reader is killed and started again.
+    /// Kills the reader and starts it again.
     fn restart(&mut self) {
         self.follower = start(&self.folder);
     }
@@ -201,7 +201,7 @@ fn a_log_that_is_gone_is_said_and_the_new_one_is_read() {
     place.poll();
     place.scrape();
     fs::remove_file(place.log()).unwrap();
-    // The filesystem may use the inode again, and knows times of birth to some milliseconds.
+    // The filesystem may reuse the inode, and the resolution of its times of birth is some milliseconds.
     std::thread::sleep(Duration::from_millis(20));
     place.write(&LINE.repeat(4));
     place.restart();

@@ -10,7 +10,7 @@ fn a_full_file_is_followed_by_a_new_one_and_two_older_ones_are_kept() {
         log.write_all(format!("{number}\n").as_bytes()).unwrap();
         log.flush().unwrap();
         log.write_all(&whole).unwrap();
-        // Only what ends with a flush may be followed by another file.
+        // A new file begins only at a flush.
         log.write_all(b"\nend\n").unwrap();
         log.flush().unwrap();
     }

@@ -6,9 +6,9 @@ struct Model {
     second: u64,
     loss: Loss,
     requests: u64,
-    /// What the reader has counted.
+    /// The lines that the reader has counted.
     lines: u64,
-    /// Requests that have ended, by the second when their line is counted.
+    /// Requests that have ended, with the second in which their lines are counted.
     unwritten: VecDeque<(u64, u64)>,
     is_reading: bool,
     read_to_end_at: Option<Instant>,
@@ -32,8 +32,8 @@ impl Model {
         self.start + Duration::from_secs(self.second)
     }
 
-    /// One second with `traffic` requests, of which `lost` leave no line, `open` others are under
-    /// way at its end, and lines are `delay` seconds late. Returns what is reported.
+    /// Plays one second with `traffic` requests, of which `lost` leave no line. `open` other requests are in progress
+    /// at its end, and lines are `delay` seconds late. Returns the reported losses.
     fn step(&mut self, traffic: u64, lost: u64, open: u64, delay: u64) -> u64 {
         self.second += 1;
         self.requests += traffic;
@@ -132,7 +132,7 @@ fn a_restart_of_nginx_keeps_what_is_known_and_begins_anew() {
 fn lines_without_a_request_are_not_reported_as_lost() {
     let mut model = Model::new(1000);
     model.steps(20, 100, 0, 0, 0);
-    model.lines += 500; // of the workers of an nginx that was replaced
+    model.lines += 500; // lines of the workers of a replaced nginx
     assert_eq!(model.steps(50, 100, 0, 0, 0), 0);
     model.step(100, 5, 0, 0);
     assert_eq!(model.steps(20, 0, 0, 0, 0), 5);

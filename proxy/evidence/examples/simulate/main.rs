@@ -1,10 +1,10 @@
-//! Ramps of a made-up route, request by request: how often the standard tests roll back sides that are equal, and
-//! how soon they catch those that are not.
+//! Simulates ramps of an invented route, request by request. Shows how often the standard tests roll back equal sides,
+//! and how soon they detect a worse one.
 //!
 //!     make simulate
 //!
-//! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer where a worse side lacks a proof. It is
-//! judged every 5 s. nginx and edge are [`upstream`]'s. The shadow compares a tenth of the requests.
+//! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer if a worse side lacks a proof. It is
+//! judged every 5 s. [`upstream`] simulates nginx and edge. The shadow compares a tenth of the requests.
 
 mod ramp;
 mod upstream;
@@ -19,11 +19,11 @@ use evidence::interval::Assigned;
 use ramp::{Behaviour, End, NOTHING, Ramp, Scenario};
 use route::Route;
 
-/// Requests a second.
+/// Requests per second.
 const RATES: [f64; 3] = [5.0, 100.0, 400.0];
 const ASSIGNED: [(Assigned, &str); 2] =
     [(Assigned::ByRequest, "by request"), (Assigned::ByKey, "by key")];
-/// What the route's sides count themselves, where it has sessions.
+/// The test on the sides' own counters, for scenarios with sessions.
 const SESSIONS: &str = r#"
 [gates.sessions]
 counts = "own"
@@ -35,7 +35,7 @@ own.good = { end = "whole" }
 own.lasts = "5m"
 "#;
 
-/// Ramps of sides that are equal.
+/// Ramps of equal sides.
 fn equal() -> Vec<Scenario> {
     let both = |name, side| Scenario { name, new: side, old: side, ..Scenario::default() };
     let failing = |name, failing| both(name, Behaviour { failing, ..NOTHING });
@@ -59,7 +59,7 @@ fn equal() -> Vec<Scenario> {
     ]
 }
 
-/// Ramps of a new side that is worse.
+/// Ramps of a worse new side.
 fn worse() -> Vec<Scenario> {
     let old = Behaviour { failing: 0.0005, ..NOTHING };
     let than = |name, new| Scenario { name, new, old, waits: true, ..Scenario::default() };
@@ -73,7 +73,7 @@ fn worse() -> Vec<Scenario> {
     ]
 }
 
-/// Runs the ramps of a cell, each from a seed of its own, on two threads.
+/// Runs the ramps of a cell of the table on two threads, each ramp with a seed of its own.
 fn simulate(gates: &Gates, cell: (Scenario, f64, Assigned), ramps: u64) -> Vec<End> {
     let (scenario, rate, assigned) = cell;
     let part = |seeds: std::ops::Range<u64>| -> Vec<End> {
@@ -87,7 +87,8 @@ fn simulate(gates: &Gates, cell: (Scenario, f64, Assigned), ramps: u64) -> Vec<E
     })
 }
 
-/// How many were rolled back, with what the table of worse sides says of them.
+/// The share of ramps that were rolled back. For a worse side also the share that waits, the time to the rollback, and
+/// the number of requests hurt.
 fn told(ends: &[End], is_worse: bool) -> String {
     let percent = |count: usize| 100.0 * count as f64 / ends.len() as f64;
     let rolled_back = |end: &End| match end {

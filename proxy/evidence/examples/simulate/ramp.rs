@@ -1,4 +1,4 @@
-//! One ramp.
+//! Simulates one ramp.
 
 use evidence::Gates;
 use evidence::bets::Counts;
@@ -11,46 +11,47 @@ use crate::upstream::{Upstream, poisson};
 const SHARES: [f64; 4] = [0.05, 0.25, 0.5, 0.75];
 const BLOCK: f64 = 5.0;
 const BLOCKS_OF_STEP: u32 = 120;
-/// Where a proof takes longer than three days, the ramp is still waiting.
+/// After this many blocks, three days, the ramp counts as still waiting.
 const MOST_BLOCKS: u32 = 72 * 720;
 const MIRRORED: f64 = 0.1;
-/// Answers that are 4xx, on both sides.
+/// The share of 4xx answers on both sides.
 const CLIENT_ERRORS: f64 = 0.02;
-/// Times are log-logistic: the median in seconds, and the exponent. Some more answers are slow for another reason.
+/// Answer times are log-logistic: the median in seconds and the exponent. `SLOW` is the share of answers that are slow
+/// for another reason.
 const MEDIAN: f64 = 0.02;
 const SHAPE: f64 = 3.0;
 const SLOW: f64 = 0.005;
-/// From when on an answer is slow for a client (`above`).
+/// The time in seconds from which an answer is slow for a client (`above`).
 const ABOVE: f64 = 0.25;
-/// What the shadow adds to a threshold for the new side: the larger of a share and a time.
+/// The shadow's margin on a threshold for the new side: the larger of a factor and a time.
 const MARGIN: (f64, f64) = (1.1, 0.005);
-/// Keys, with Zipf's popularities.
+/// The number of keys. Their popularity follows Zipf's law.
 const KEYS: u32 = 10_000;
-/// How long a session lasts that does not break; one that does breaks at any time within.
+/// How long a whole session lasts, in seconds. A broken session ends at any time within it.
 const SESSION: f64 = 300.0;
-/// An incident of both: how long, and how many requests fail.
+/// An incident of both sides: its length in seconds, and the share of requests that fail.
 const INCIDENT: (f64, f64) = (30.0, 0.3);
-/// A burst: how many answers are slow.
+/// The share of slow answers in a burst.
 const SLOW_IN_BURST: f64 = 0.3;
 
-/// What comes again and again: after how many seconds on average, and for how many.
+/// A recurring event: its average period and its length, in seconds.
 type Recurring = Option<(f64, f64)>;
 
-/// What a side does.
+/// The behaviour of a side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Behaviour {
-    /// Requests that it answers with 500, which pauses nothing.
+    /// The share of requests answered with 500, for which nginx does not pause the side.
     pub(crate) failing: f64,
-    /// Requests that it does not answer in time.
+    /// The share of requests that are not answered in time.
     pub(crate) timeouts: f64,
-    /// It refuses connections.
+    /// When the side refuses connections.
     pub(crate) restarts: Recurring,
-    /// It stands still, and then answers all: who came early enough waited for more than `ABOVE`.
+    /// When the side stands still. It answers all requests afterwards, so early ones have waited for more than `ABOVE`.
     pub(crate) stalls: Recurring,
-    /// Some of its answers are slow.
+    /// When some answers are slow.
     pub(crate) bursts: Recurring,
     pub(crate) slow: f64,
-    /// How many times as long its answers take.
+    /// The factor by which answers take longer.
     pub(crate) slower: f64,
     /// The share of keys that always fail, on either side.
     pub(crate) bad_keys: f64,
@@ -75,11 +76,11 @@ pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) new: Behaviour,
     pub(crate) old: Behaviour,
-    /// From each move on, both sides fail for a while.
+    /// Whether both sides fail for a while after each move.
     pub(crate) has_incident: bool,
     /// Whether the sides count sessions.
     pub(crate) has_sessions: bool,
-    /// Whether a step waits for its proofs. With equal sides, they come in the end.
+    /// Whether a step waits for its proofs. Equal sides get their proofs in the end, so their ramps need not wait.
     pub(crate) waits: bool,
 }
 
@@ -88,7 +89,8 @@ pub(crate) struct Scenario {
 pub(crate) enum End {
     Done,
     Waiting,
-    /// After so many minutes, and what went worse for so many requests or sessions than on the old side.
+    /// Which test rolled back, after how many minutes, and how many requests or sessions did worse than on the old
+    /// side.
     RolledBack {
         test: String,
         minutes: f64,
@@ -96,7 +98,7 @@ pub(crate) enum End {
     },
 }
 
-/// What recurs: the next time, or the present one.
+/// The next or current occurrence of a recurring event.
 #[derive(Clone, Debug)]
 struct Windows {
     recurring: Recurring,
@@ -113,7 +115,7 @@ impl Windows {
         windows
     }
 
-    /// The part of this time that is in a window.
+    /// The part of this time that is within an occurrence.
     fn within(&mut self, (from, to): (f64, f64), rng: &mut Rng) -> Option<(f64, f64)> {
         if let Some((every, length)) = self.recurring
             && self.next.1 <= from
@@ -134,7 +136,7 @@ struct Side {
     bursts: Windows,
 }
 
-/// What a side did in a block.
+/// The results of a side in a block.
 struct Played {
     arm: Arm,
     /// The share of the time in which it was down.
@@ -167,7 +169,7 @@ impl Side {
         }
         let fine = arm.requests - arm.refused - arm.failures;
         let [failed, bad] = [failing, bad_keys].map(|chance| poisson(rng, fine * chance));
-        // The other side helps, unless it fails as often, or the key fails there too.
+        // The other side helps, except for requests that fail there too, and for keys that fail on both sides.
         arm.helped = arm.failures + failed - poisson(rng, (arm.failures + failed) * failing);
         arm.failures += failed + bad;
         let errors = poisson(rng, fine * CLIENT_ERRORS);
@@ -185,12 +187,12 @@ impl Side {
     }
 }
 
-/// The share of the old side's usual answers that take longer.
+/// The share of the old side's usual answers that take longer than `time`.
 fn longer_than(time: f64) -> f64 {
     1.0 / (1.0 + (time / MEDIAN).powf(SHAPE))
 }
 
-/// The share of a side's answers beyond each threshold of the shadow. A slow answer is beyond all.
+/// The share of a side's answers beyond each threshold of the shadow. A slow answer is beyond all thresholds.
 fn beyond(slow: f64, slower: f64, is_new: bool) -> [f64; SLOWER.len()] {
     let threshold = |beyond: f64| {
         let usual = (beyond - SLOW) / (1.0 - SLOW);
@@ -212,7 +214,7 @@ pub(crate) struct Ramp {
     rng: Rng,
     new: Side,
     old: Side,
-    /// Each key's place in the split, its popularity, and whether it fails; none where the split is by request.
+    /// Each key's place in the split, its popularity, and whether it always fails.
     keys: Vec<(f64, f64, bool)>,
     bad_keys: f64,
 }
@@ -236,7 +238,7 @@ impl Ramp {
             if step > 0 {
                 trial.next_step();
             }
-            // Somewhere in an interval.
+            // The move is at a random time within an interval.
             let moved = now + BLOCK * self.rng.f64();
             trial.moved(moved);
             let traffic = self.traffic(share);
@@ -260,7 +262,8 @@ impl Ramp {
         End::Done
     }
 
-    /// The new side's share of requests, and of each side's requests those whose key fails.
+    /// The new side's share of the requests, and the share of requests with a failing key on the new and on the old
+    /// side.
     fn traffic(&self, share: f64) -> (f64, f64, f64) {
         if self.assigned == Assigned::ByRequest {
             return (share, self.bad_keys, self.bad_keys);
@@ -305,7 +308,7 @@ impl Ramp {
         interval
     }
 
-    /// The shadow's pairs.
+    /// Adds the shadow's pairs to the interval.
     fn compare(
         &mut self,
         interval: &mut Interval,
@@ -339,7 +342,8 @@ impl Ramp {
         }
     }
 
-    /// Sessions that end on a side, so long after its share moved, by when they began.
+    /// The sessions that end on a side, `since` seconds after its share changed from `before` to `share`. A session
+    /// belongs to the side of the share at its beginning.
     fn sessions(&mut self, broken: f64, since: f64, before: f64, share: f64) -> Counts {
         let begun = self.rate * BLOCK;
         let past = (since / SESSION).clamp(0.0, 1.0);
@@ -350,7 +354,7 @@ impl Ramp {
         Counts { requests: whole + broken, events: broken }
     }
 
-    /// Clients of the new side for whom it went worse than it would have on the old one.
+    /// The requests or sessions of the new side that did worse than they would have on the old side.
     fn hurt(&self, interval: &Interval) -> f64 {
         let Scenario { new, old, has_sessions, .. } = self.scenario;
         let (arm, sessions) = (interval.new, interval.own_new);

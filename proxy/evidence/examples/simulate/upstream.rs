@@ -1,9 +1,9 @@
-//! A side behind nginx, attempt by attempt, as `upstreams.conf` has it: its server is listed twice, and each listing is
-//! left out for 5 s after three failures (`max_fails=3 fail_timeout=5s`).
+//! Simulates a side behind nginx, attempt by attempt. As in `upstreams.conf`, its server is listed twice, and nginx
+//! pauses each listing for 5 s after three failures (`max_fails=3 fail_timeout=5s`).
 //!
-//! nginx counts in whole seconds: a listing is asked again once more than 5 of them have passed since its last failure,
-//! and an answer then forgets its failures (`ngx_http_upstream_round_robin.c`). Attempts that fail are played one by
-//! one. Of those between that do not, only the number is drawn, since it is all that matters to nginx and to the tests.
+//! nginx counts in whole seconds: it asks a listing again once more than 5 seconds have passed since the last failure,
+//! and an answer then resets the failures (`ngx_http_upstream_round_robin.c`). Failed attempts are simulated one by
+//! one. For the successful ones between them only the number is drawn, since nginx and the tests need no more.
 
 use fastrand::Rng;
 
@@ -11,7 +11,7 @@ use evidence::interval::Arm;
 
 const MAX_FAILS: u32 = 3;
 const FAIL_TIMEOUT: f64 = 5.0;
-/// Failures in a row that edge takes for an outage.
+/// The number of failures in a row that edge counts as an outage.
 const IN_A_ROW: u32 = 5;
 
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Upstream {
     last_answer: f64,
     in_a_row: u32,
     first_in_a_row: f64,
-    /// The time from which it counts as out of service, if it is.
+    /// Since when the side is out of service; `None` if it is not.
     out_since: Option<f64>,
 }
 
@@ -49,8 +49,8 @@ impl Upstream {
         }
     }
 
-    /// Requests come at this rate from one time to another, and each attempt fails with this chance. Adds what edge
-    /// counts of them.
+    /// Simulates requests at `rate` per second from one time to another. Each attempt fails with probability `chance`.
+    /// Adds edge's counts to `arm`.
     pub(crate) fn play(
         &mut self,
         (from, to): (f64, f64),
@@ -121,12 +121,12 @@ impl Upstream {
     }
 }
 
-/// A time until the next event, of those that come once a second.
+/// The random time until the next event, for one event per second on average.
 fn exponential(rng: &mut Rng) -> f64 {
     -(1.0 - rng.f64()).ln()
 }
 
-/// How many events come, of `mean` on average. Large numbers are normal (Box and Muller).
+/// A random number of events with this mean. Large means use a normal distribution (Box and Muller).
 pub(crate) fn poisson(rng: &mut Rng, mean: f64) -> f64 {
     if mean > 50.0 {
         let normal = (2.0 * exponential(rng)).sqrt() * (std::f64::consts::TAU * rng.f64()).cos();

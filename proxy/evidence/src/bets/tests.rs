@@ -35,7 +35,7 @@ fn a_bet_is_fair() {
             let margin = mean(n, m, (p + 0.05, p), |one| one.worse(0.05));
             assert!(margin < if p < 0.5 { 0.0 } else { 1e-3 }, "{n} {m} {p}: {margin}");
             let better = mean(n, m, (p + 0.05, p), |one| one.better(0.05));
-            // What counts no more beyond 2 max(1, a).
+            // Not exactly 0, since x beyond a + 2 max(1, a) does not count.
             assert!(better < 0.02, "{n} {m} {p}: {better}");
         }
     }
@@ -47,7 +47,7 @@ fn equal_sides_lose_and_worse_ones_win() {
     let worse = after(100, block((100.0, 4.0), (100.0, 2.0)), 0.001);
     let better = after(100, block((100.0, 1.0), (100.0, 2.0)), 0.001);
     assert!(better < equal && equal < 0.0 && worse > 1000_f64.ln(), "{better} {equal} {worse}");
-    // An incident of both; a baseline without an event; and no one to compare with.
+    // An incident of both sides; an old side without events; and an old side without requests.
     assert!(after(1, block((10.0, 5.0), (990.0, 495.0)), 0.0).abs() < 1e-9);
     assert!(after(9, block((50.0, 1.0), (950.0, 0.0)), 0.001) > 1000_f64.ln());
     assert!(!block((1000.0, 900.0), (0.0, 0.0)).compares());

@@ -53,8 +53,8 @@ fn a_route_file_changes_adds_and_leaves_out_gates() {
         ("[gates.mine]\nlimit = 1\n", "report.toml: gates.mine: missing field `query`"),
         ("[gates.failures]\nmargin = 1\n", "gates.failures: unknown field `margin`"),
         ("[gates.comparisons]\nlimits = 1\n", "gates.comparisons: unknown field `limits`"),
-        ("[gates.failures]\nproof = 2.0\n", "test \"failures\": proof is a ratio"),
-        ("[gates.slow]\nabove = \"200ms\"\n", "above: 0.2 is no bound of the edge's histogram"),
+        ("[gates.failures]\nproof = 2.0\n", "test \"failures\": proof must be a ratio"),
+        ("[gates.slow]\nabove = \"200ms\"\n", "above: 0.2 must be a bound of the edge's histogram"),
         ("[gates.pair-latency]\nabsolute = 0.1\n", "`absolute` belongs to the counts"),
         (
             "[gates.mine]\ncounts = \"own\"\nexcess = 0.1\n",

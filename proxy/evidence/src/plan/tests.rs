@@ -22,7 +22,7 @@ fn a_step_takes_its_time_or_as_long_as_its_proof_needs() {
     let steps = shares(&[1, 5, 25]);
     let lengths = |requests: f64| lengths(&gates(), &pace(requests), &steps, MINUTE);
     assert_eq!(lengths(1000.0)[1..], [Some(MINUTE); 2]);
-    // The first step has the proof of the others, which then need as many requests as their gates say.
+    // The proof of the first step also counts for the others, which then only wait for the requests of their gates.
     let slow = lengths(2.0);
     let at_least = |step: usize, seconds: u64| slow[step] >= Some(Duration::from_secs(seconds));
     assert!(at_least(0, 5000) && at_least(1, 1000) && at_least(2, 500), "{slow:?}");

@@ -7,7 +7,7 @@ fn gates() -> Gates {
     Gates::of(&Route::parse("report", "path = \"/report\"\n").expect("a route")).expect("valid")
 }
 
-/// The test that fails after ten minutes of these intervals.
+/// The test that fails after ten minutes of intervals with these counts.
 fn worse(new: Arm, old: Arm, assigned: Assigned) -> Option<String> {
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
     for block in 1..=120 {
@@ -39,7 +39,7 @@ fn a_worse_side_fails_the_test_of_what_is_worse() {
         );
         assert_eq!(worse(bad, bad, Assigned::ByRequest), None, "{test}");
     }
-    // Whoever has a slow key may ask for it often, and one with few redirects.
+    // With a split by key, one client may often request a slow key, or one with redirects.
     assert_eq!(worse(Arm { slow: 20.0, ..fine }, fine, Assigned::ByKey), None);
     assert_eq!(worse(Arm { statuses: [95.0, 5.0, 0.0], ..fine }, fine, Assigned::ByKey), None);
     let refused = Arm { statuses: [0.0, 0.0, 100.0], ..fine };
@@ -49,7 +49,7 @@ fn a_worse_side_fails_the_test_of_what_is_worse() {
 #[test]
 fn a_difference_that_does_not_matter_rolls_nothing_back() {
     let arm = |failures, slow| Arm { requests: 10_000.0, failures, slow, ..Arm::default() };
-    // Of the failures 0.1 points matter, of the slow answers 1.
+    // A difference of 0.1 points matters for failures, and of 1 point for slow answers.
     for (failures, slow) in [(15.0, 0.0), (10.0, 80.0)] {
         assert_eq!(worse(arm(failures, slow), arm(10.0, 0.0), Assigned::ByRequest), None);
     }
@@ -171,14 +171,14 @@ fn matches_of_a_shadow_that_gets_other_answers_than_clients_prove_nothing() {
     for part in ["clients get 98 % 2xx, the shadow 100 % 4xx;", "shadow.send_headers"] {
         assert!(said.contains(part), "{said}");
     }
-    // Once it asks properly, what it saw before is soon forgotten.
+    // Once the shadow sends the right headers, its earlier answers are soon forgotten.
     let properly = (0..5).map(|_| after([295.0, 0.0, 5.0], [295.0, 0.0, 5.0, 0.0]).0);
     assert_eq!(properly.last(), Some(Verdict::Pass));
-    // Clients have much in their caches, and the shadow nothing.
+    // Clients have cached much, and the shadow nothing.
     for _ in 0..9 {
         assert_eq!(after([50.0, 250.0, 0.0], [300.0, 0.0, 0.0, 0.0]).0, Verdict::Pass);
     }
-    // One client in five has logged in, so of a fifth of the keys the shadow proves nothing.
+    // One client in five has logged in, so the shadow proves nothing about a fifth of the keys.
     let mixed = (0..5).map(|_| after([300.0, 0.0, 0.0], [240.0, 0.0, 60.0, 0.0]).0);
     assert_eq!(mixed.last(), Some(Verdict::Inconclusive));
 }

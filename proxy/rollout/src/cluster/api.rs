@@ -1,4 +1,5 @@
-//! A client for one object of the Kubernetes API, or for what has the form of it: a copy, or another machine's state.
+//! A client for one ConfigMap of the Kubernetes API, or for JSON of the same form: a copy in a file, or another
+//! machine's state.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,21 +13,22 @@ use super::ConfigMap;
 use crate::{files, http};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Another machine is on the same network, and a rollback there must not wait for a lost packet here.
+/// The timeout for another machine. Short, since it is on the same network, and a lost packet must not delay a
+/// rollback.
 const OF_A_MACHINE: Duration = Duration::from_secs(2);
-/// How often a copy, and another machine's state, is looked at.
+/// How often to read a copy, and another machine's state.
 const LOOK_AT_COPY: Duration = Duration::from_millis(50);
 const LOOK_AT_MACHINE: Duration = Duration::from_millis(200);
-/// How long a watch lasts. Whoever watches finds out by its end that a connection is dead.
+/// How long a watch lasts. Its end reveals a dead connection.
 const WATCH: Duration = Duration::from_secs(10);
 
-/// Where the admin listener of nginx has the state of its machine.
+/// The path of a machine's state at nginx' admin listener.
 pub(super) const STATE: &str = "/state";
 
-/// Why there is no object.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// Somebody has changed it since the version that the patch names.
+    /// Somebody has changed the object since the version that the patch names.
     Changed,
     /// Anything else.
     Otherwise(anyhow::Error),
@@ -50,7 +52,7 @@ impl From<Refused> for anyhow::Error {
 #[derive(Debug)]
 pub(super) struct Api {
     url: String,
-    /// Read at each request: the kubelet replaces the token before it expires.
+    /// The file of the token. Read at each request, since the kubelet replaces the token before it expires.
     token: Option<PathBuf>,
     agent: Agent,
 }
@@ -72,7 +74,7 @@ impl Api {
         Ok(Api { url: url.trim_end_matches('/').to_owned(), token, agent: config.build().into() })
     }
 
-    /// The file of a copy of the object, which another process keeps: one that has the token.
+    /// The file of the copy that another process keeps, which has the token; `None` if this is not a copy.
     pub(super) fn copy(&self) -> Option<&Path> {
         self.url.strip_prefix("file:").map(Path::new)
     }
@@ -82,7 +84,7 @@ impl Api {
         self.url.ends_with(STATE)
     }
 
-    /// How often to look, where nothing tells that the object has changed.
+    /// How often to read the object; `None` for the Kubernetes API, which reports changes itself.
     pub(super) fn look(&self) -> Option<Duration> {
         match self.copy() {
             Some(_) => Some(LOOK_AT_COPY),
@@ -104,7 +106,7 @@ impl Api {
         self.object(&path, request.call())
     }
 
-    /// Merges `patch` into the object and returns the result.
+    /// Merges `patch` into the object and returns the result. Fails with `Changed` if the patch names an old version.
     pub(super) fn patch(&self, of: &ConfigMap, patch: &Value) -> Result<Value, Refused> {
         let path = of.path();
         let request = self.agent.patch(format!("{}{path}", self.url));
@@ -112,9 +114,9 @@ impl Api {
         self.object(&path, self.with_bearer(request)?.send(patch.to_string()))
     }
 
-    /// Gives the object as it is and after each change, until `take` wants no more or the API ends the watch, which it
-    /// does soon. Without a resource version a watch begins with the object, so no version can be too old, and
-    /// nothing need be listed.
+    /// Calls `take` with the current object and after each change, until `take` returns false or the API ends the watch
+    /// after [`WATCH`]. It sends no resource version: the watch then begins with the current object, so no version can
+    /// be too old, and no list request is needed.
     pub(super) fn watch(
         &self,
         of: &ConfigMap,
@@ -177,7 +179,7 @@ impl Api {
 
 type Configuration = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
 
-/// Trusts the certificates that are signed with the one in `authority`.
+/// Trusts certificates signed by the authority in this file.
 #[cfg(feature = "tls")]
 fn trust(config: Configuration, authority: &Path) -> anyhow::Result<Configuration> {
     use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -191,5 +193,7 @@ fn trust(config: Configuration, authority: &Path) -> anyhow::Result<Configuratio
 
 #[cfg(not(feature = "tls"))]
 fn trust(_: Configuration, _: &Path) -> anyhow::Result<Configuration> {
-    anyhow::bail!("the Kubernetes API speaks TLS, and this ramp was built without its feature tls")
+    anyhow::bail!(
+        "the Kubernetes API needs TLS, but this program was built without it (feature tls)"
+    )
 }

@@ -2,8 +2,8 @@
 //!
 //! A ConfigMap holds each route's split as the text of its `split.conf`. `carve follow` runs beside nginx in each
 //! proxy's pod and applies the split there, as `carve split` does on one machine. This module watches and patches
-//! the ConfigMap and asks every proxy which split it serves; for a route of sessions, it asks the homes, beside
-//! which `carve follow` writes the share file.
+//! the ConfigMap, and asks every proxy which split it serves. For a route of sessions, `carve follow` writes the share
+//! file beside each home, and this module asks the homes.
 
 mod api;
 mod proxies;
@@ -34,17 +34,17 @@ use api::{Api, Refused, STATE};
 use proxies::{Proxies, ProxiesOf};
 pub(crate) use route::{OnCluster, SILENT};
 
-/// How often a split is written again that came between two other changes of the ConfigMap.
+/// How often a patch is tried if others change the ConfigMap at the same time.
 const TRIES: usize = 20;
 
-/// How long a new command waits for the proxies' first answers. Network policies block its pod until
-/// their controller has seen it.
+/// How long a new command waits for the proxies' first answer. Network policies block its pod until their controller
+/// has seen the pod.
 const LET_IN_TIMEOUT: Duration = Duration::from_secs(10);
 const LET_IN_POLL: Duration = Duration::from_millis(250);
 
-/// How often a signal is looked for.
+/// How often to check for a signal.
 const LOOK: Duration = Duration::from_millis(100);
-/// How soon who watches looks again although nothing has changed, and how soon a watch that failed begins anew.
+/// How often a watcher is called even if nothing has changed, and the pause before a failed watch is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A ConfigMap, written NAMESPACE/NAME.
@@ -74,13 +74,13 @@ impl FromStr for ConfigMap {
     }
 }
 
-/// What the ConfigMap says of a route.
+/// A route's entries in the ConfigMap.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
-    /// Its split, as text.
+    /// The split, as text.
     pub(crate) split: Option<&'a str>,
     pub(crate) stop: Option<Stop>,
-    /// What its run last said, as text.
+    /// The run, as the text of a [`Told`].
     pub(crate) run: Option<&'a str>,
     request: Option<&'a str>,
 }
@@ -92,7 +92,7 @@ impl<'a> Said<'a> {
         Said { split: text("conf"), stop, run: text("run"), request: text("request") }
     }
 
-    /// What its run last said; `None` if there was none, or another version wrote it.
+    /// The last state of the run; `None` if there was no run, or another version wrote it.
     pub(crate) fn told(&self) -> Option<Told> {
         serde_json::from_str(self.run?).ok()
     }
@@ -112,10 +112,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`, or names the file of a
-    /// copy. `credentials` is the folder of `token` and `ca.crt`, read if the URL is https. `proxies` is the
-    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready. Their addresses are kept in
-    /// `folder`, once it is there. Fails if the credentials are missing or invalid.
+    /// Reads the credentials, and sends no request yet. `url` is the API's, without `/api/v1`, or `file:FILE` for a
+    /// copy. `credentials` is the folder of `token` and `ca.crt`, which are read if the URL is https. `proxies` is the
+    /// HOST:PORT of the admin listeners; HOST resolves to every proxy that is ready. Their addresses are kept in
+    /// `folder`, if it exists. Fails if the credentials are missing or invalid.
     pub fn new(
         url: &str,
         credentials: &Path,
@@ -127,33 +127,33 @@ impl Cluster {
         Ok(Cluster { api, map, proxies: Proxies::new(proxies, folder.to_owned()) })
     }
 
-    /// The proxy of another machine, with its admin listener at `url`, to follow. `folder` as for a cluster.
+    /// Another machine to follow, whose proxy has its admin listener at `url`. `folder` is as for [`Cluster::new`].
     pub fn of_a_machine(url: &BaseUrl, folder: &Path) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(&format!("{url}{STATE}"), Path::new(""))?);
         let proxies = Proxies::new(url.authority().to_owned(), folder.to_owned());
         Ok(Cluster { api, map: "machine/state".parse()?, proxies })
     }
 
-    /// A route of the cluster. `dir` is for a copy of its split.
+    /// A route of the cluster. `dir` is the folder for a copy of its split.
     pub fn nginx(&self, dir: &Path, route: &str) -> Nginx {
         self.around(&self.store(dir, route))
     }
 
-    /// The state of a route.
+    /// The store of a route's state, with its copy below `dir`.
     pub(crate) fn store(&self, dir: &Path, route: &str) -> Arc<OnCluster> {
         let (cluster, seen) = (self.clone(), Mutex::default());
         Arc::new(OnCluster { cluster, nginx_dir: dir.to_owned(), route: route.to_owned(), seen })
     }
 
-    /// The route with this state. If it is copied, its file says whether it is one of sessions.
+    /// The route of this store. Only a copied route is known to be one of sessions.
     pub(crate) fn around(&self, store: &Arc<OnCluster>) -> Nginx {
         let (dir, route) = (store.nginx_dir.clone(), store.route.clone());
         let traffic = ProxiesOf { proxies: self.proxies.clone(), route: route.clone() };
         Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, Arc::new(traffic))
     }
 
-    /// A route of the cluster, with its file, its split and what its run last told below `dir`: the copy that a command
-    /// then changes.
+    /// A route of the cluster, with its file, its split and the last state of its run copied below `dir`. A command
+    /// then works on this copy. Fails if the proxies or the API do not answer.
     pub fn copied(&self, dir: &Path, route: &str) -> anyhow::Result<Nginx> {
         let store = self.store(dir, route);
         store.copy()?;
@@ -161,7 +161,7 @@ impl Cluster {
         Ok(self.around(&store))
     }
 
-    /// The routes of the proxies. Waits for their first answer. Fails if no proxy answers in time.
+    /// The routes of the proxies, from the first proxy that answers. Fails if none answers in time.
     pub fn routes(&self) -> anyhow::Result<Vec<Known>> {
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         loop {
@@ -172,7 +172,7 @@ impl Cluster {
         }
     }
 
-    /// A route's file, as a proxy has it.
+    /// A route's file, from the first proxy that answers.
     fn route(&self, name: &str) -> anyhow::Result<Route> {
         let name = name.to_owned();
         self.proxies.ask(move |proxy| {
@@ -181,8 +181,9 @@ impl Cluster {
         })
     }
 
-    /// Patches the ConfigMap's data as `change` says, which gets the ConfigMap; again if somebody else has changed
-    /// it in between. Without a patch nothing is written.
+    /// Calls `change` with the ConfigMap and applies the patch that it returns to the data; with `None` it writes
+    /// nothing. Tries again if somebody else has changed the ConfigMap in between. Returns the second value of
+    /// `change`.
     fn update<T>(
         &self,
         mut change: impl FnMut(&Value) -> anyhow::Result<(Option<Value>, T)>,
@@ -202,14 +203,14 @@ impl Cluster {
         }
     }
 
-    /// Sets or removes a key of a route, whatever else has changed in the ConfigMap.
+    /// Sets a key of a route, or removes it with `None`, whatever else has changed in the ConfigMap.
     fn put(&self, route: &str, what: &str, text: Option<String>) -> anyhow::Result<()> {
         self.api.patch(&self.map, &json!({ "data": { key(route, what): text } }))?;
         Ok(())
     }
 
-    /// Calls `look` with the ConfigMap after each change, and each second, until it wants no more or `interrupted`. While
-    /// the API is away, it gets `None`. Problems are said on stderr, once each.
+    /// Calls `look` with the ConfigMap after each change and each second, until it returns `Ok(false)` or `interrupted`
+    /// is set. `look` gets `None` while the API does not answer. Reports each problem on stderr once.
     pub(crate) fn watch(
         &self,
         interrupted: &AtomicBool,
@@ -219,7 +220,7 @@ impl Cluster {
         let (mut last, mut due, mut problem) = (None, Instant::now() + AGAIN, Problem::default());
         while !interrupted.load(Ordering::Relaxed) {
             let change = changes.recv_timeout(LOOK).ok();
-            // Only the last one counts: a reload of nginx takes seconds.
+            // Skips all but the last change, since `look` may reload nginx, which takes seconds.
             let change = changes.try_iter().last().or(change);
             if change.is_none() && Instant::now() < due {
                 continue;
@@ -243,7 +244,7 @@ impl Cluster {
     fn changes(&self) -> Receiver<anyhow::Result<Value>> {
         let (sender, receiver) = channel();
         let (api, map) = (Arc::clone(&self.api), self.map.clone());
-        // Never joined: it may wait for the API. It ends with its receiver.
+        // Never joined, since it may be waiting for the API. It ends once the receiver is dropped.
         thread::spawn(move || {
             let mut last = String::new();
             let mut is_wanted = true;
@@ -272,12 +273,12 @@ impl Cluster {
         receiver
     }
 
-    /// Whether this is a copy of the ConfigMap in a file, whose keeper watches the runs.
+    /// Whether this is a copy of the ConfigMap in a file. The process that keeps the copy watches the runs.
     pub(crate) fn is_copy(&self) -> bool {
         self.api.copy().is_some()
     }
 
-    /// Whether this is the state of another machine, where nobody can be told of a lost run.
+    /// Whether this is the state of another machine, which is read-only.
     pub(crate) fn is_of_a_machine(&self) -> bool {
         self.api.is_of_a_machine()
     }

@@ -1,4 +1,4 @@
-//! The proxies' admin listeners, by a name that resolves to each of them.
+//! The proxies' admin listeners, found by a DNS name that resolves to each of them.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -14,7 +14,7 @@ use crate::files;
 use crate::split::{Known, Split};
 use crate::traffic::{Traffic, agreed, is_stopped, routes, served};
 
-/// The proxies' name still resolves to a deleted proxy for some seconds.
+/// How long a change may take. The proxies' name resolves to a deleted proxy for some seconds, which does not answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(250);
 /// How long DNS may take if it has answered before.
@@ -23,9 +23,10 @@ const LOOKUP: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(super) struct Proxies {
     name: String,
-    /// The addresses that DNS gave last to a process with this folder.
+    /// The file of the last addresses from DNS.
     file: PathBuf,
-    /// Whether DNS has not answered in time: no later question waits for it, or each would cost a way back a second.
+    /// Whether DNS did not answer in time. Later lookups then do not wait for it, since each would delay a rollback by
+    /// a second.
     is_dns_away: Arc<AtomicBool>,
 }
 
@@ -34,12 +35,13 @@ impl Proxies {
         Proxies { name, file: folder.join("proxies"), is_dns_away: Arc::default() }
     }
 
-    /// Their addresses; those from before while DNS does not answer, as the way back must not need it.
+    /// The proxies' addresses. While DNS does not answer, the last known ones, since a rollback must not depend on DNS.
+    /// Fails if none are known and DNS gives none.
     pub(super) fn addresses(&self) -> anyhow::Result<Vec<SocketAddr>> {
         let known = self.known();
         let (sender, receiver) = mpsc::channel();
         let this = self.clone();
-        // A thread of its own, left behind: a resolver may try for half a minute.
+        // On a thread that may be left behind: a resolver may try for half a minute.
         thread::spawn(move || sender.send(this.look_up()));
         if known.is_empty() {
             let found = receiver.recv()?.with_context(|| self.name.clone())?;
@@ -53,21 +55,22 @@ impl Proxies {
         Ok(if found.is_empty() { known } else { found })
     }
 
-    /// Asks DNS, and keeps what it says.
+    /// Asks DNS, and stores the addresses in the file.
     fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
         let mut found: Vec<SocketAddr> = self.name.to_socket_addrs()?.collect();
         found.sort_unstable();
         found.dedup();
         if !found.is_empty() && found != self.known() {
             let lines: Vec<String> = found.iter().map(SocketAddr::to_string).collect();
-            // Only for later: this command has what it needs, also on a full disk.
+            // Only later commands need the file, so a full disk does not matter here.
             let _ = files::replace(&self.file, &lines.join("\n"));
         }
         self.is_dns_away.store(false, Ordering::Relaxed);
         Ok(found)
     }
 
-    /// What the first of them answers. One that is gone answers nobody, and would keep a way back waiting.
+    /// Asks all proxies at once and returns the first success, so that a rollback does not wait for a proxy that is
+    /// gone. Fails with the last error if none succeeds.
     pub(super) fn ask<T: Send + 'static>(
         &self,
         question: impl Fn(SocketAddr) -> anyhow::Result<T> + Clone + Send + 'static,
@@ -94,7 +97,7 @@ impl Proxies {
     }
 }
 
-/// All proxies move the traffic of a route, beside each of which `carve follow` checks and reloads nginx.
+/// All proxies as the traffic of a route. The `carve follow` beside each of them checks and reloads its nginx.
 #[derive(Debug)]
 pub(super) struct ProxiesOf {
     pub(super) proxies: Proxies,

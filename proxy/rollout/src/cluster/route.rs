@@ -1,8 +1,8 @@
-//! The state of a route of a cluster, and whose turn it is to change it.
+//! The state of a route of a cluster, which one process at a time may change.
 //!
-//! The run's state in the ConfigMap, `NAME.run`, names the process that holds the run. That process beats each
-//! second, and every write of it, of the split too, depends on its name still being there. So of two processes one
-//! has the run, whatever each of them believes.
+//! The run's state in the ConfigMap, `NAME.run`, names the process that holds the run. That process sends a heartbeat
+//! each second, and each of its writes, also of the split, succeeds only if its name is still there. So even if two
+//! processes believe that they hold the run, only one of them can write.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,8 +20,8 @@ use crate::stop_file::Stop;
 use crate::store::{Heard, Store};
 use crate::traffic::used_by;
 
-/// A process that has not been heard for so long has lost its run to whoever asks for it. It is much shorter than
-/// the lease after which the proxies stop the route.
+/// If a process has been silent for this long, another process may take over its run. Much shorter than the lease,
+/// after which the proxies stop the route.
 pub(crate) const SILENT: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(300);
 
@@ -31,12 +31,12 @@ pub(crate) struct OnCluster {
     pub(super) cluster: Cluster,
     pub(super) nginx_dir: PathBuf,
     pub(crate) route: String,
-    /// As this process last read or wrote them. Anything else is somebody else's change. The rest of the ConfigMap
-    /// changes all the time: runs tell their state there.
+    /// The entries as this process last read or wrote them. If the ConfigMap differs, somebody else has changed them.
+    /// Its resource version does not show that, since all runs write their state there all the time.
     pub(super) seen: Mutex<Seen>,
 }
 
-/// What a change of a route's split relies on, and what the last heartbeat has found.
+/// The entries that a change of the split relies on, and the findings of the last heartbeat.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The text of the split.
@@ -64,7 +64,7 @@ impl OnCluster {
         Ok(self.cluster.api.get(&self.cluster.map)?)
     }
 
-    /// What the route's run last told; `None` if there was none, or another version wrote it.
+    /// The last state of the route's run; `None` if there was no run, or another version wrote it.
     pub(crate) fn told(&self) -> anyhow::Result<Option<Told>> {
         Ok(Said::of(&self.route, &self.object()?).told())
     }
@@ -77,13 +77,13 @@ impl OnCluster {
         text.map(|text| self.parse(text)).transpose()
     }
 
-    /// Reads the text of a split.
+    /// Parses the text of a split. Fails if `ramp` did not write it.
     pub(crate) fn parse(&self, text: &str) -> anyhow::Result<Split> {
         let (key, path) = (self.key("conf"), self.cluster.map.path());
         Split::parse(text).with_context(|| format!("{key} of {path} is not written by ramp"))
     }
 
-    /// Writes the route's file and the cluster's split of it to the folder.
+    /// Writes the route's file and its split to the folder. Fails if the proxies or the API do not answer.
     pub(crate) fn copy(&self) -> anyhow::Result<()> {
         let route = self.cluster.route(&self.route)?;
         let split = match self.fetch()? {
@@ -95,13 +95,14 @@ impl OnCluster {
         copy_to(&self.nginx_dir, &route, &split)
     }
 
-    /// Writes what the route's run last told to the folder.
+    /// Writes the last state of the route's run to the folder.
     pub(super) fn copy_run(&self) -> anyhow::Result<()> {
         let told = self.told()?;
         told.map_or(Ok(()), |told| told.state.save(&self.dir()))
     }
 
-    /// Makes `me` the holder of the run, unless it has changed since it was told as in `before`. Returns its state.
+    /// Makes `me` the holder of the run and returns the run's state. Fails if the run's entry is no longer `before`,
+    /// since another process has then taken the run over.
     pub(crate) fn hold(&self, me: &str, before: &str) -> anyhow::Result<State> {
         let state = self.cluster.update(|object| {
             let said = Said::of(&self.route, object);
@@ -109,7 +110,7 @@ impl OnCluster {
             let state = said.told().context("there is no run")?.state;
             let told = Told { beat: 0, holder: Some(me.to_owned()), state: state.clone() };
             let text = serde_json::to_string(&told)?;
-            // A request to an earlier process is void.
+            // Discards a request that was meant for an earlier process.
             Ok((Some(json!({ self.key("run"): text, self.key("request"): null })), state))
         })?;
         let mut seen = self.seen();
@@ -118,7 +119,7 @@ impl OnCluster {
         Ok(state)
     }
 
-    /// Writes the state of the run, whoever holds it.
+    /// Writes the state of the run, even if another process holds it.
     pub(crate) fn overrule(&self, state: &State) -> anyhow::Result<()> {
         let text = serde_json::to_string(&Told::last(state))?;
         self.cluster.put(&self.route, "run", Some(text))
@@ -140,9 +141,9 @@ impl Store for OnCluster {
         self.fetch()?.map_or_else(|| current(&self.dir()), Ok)
     }
 
-    /// Writes the split to the ConfigMap, unless somebody else has changed it since it was last read, or has begun
-    /// or taken over a run. The state of a run that this process holds goes with it: whoever takes the run over
-    /// finds both or neither.
+    /// Writes the split to the ConfigMap. If this process holds a run, the same patch writes the run's state, so that a
+    /// process that takes the run over finds both or neither. Fails if somebody else has changed the split since it was
+    /// last read, or has started or taken over a run.
     fn publish(&self) -> anyhow::Result<()> {
         let (split, run) = (current(&self.dir())?, State::load(&self.dir())?);
         let text = split.render(&self.route);
@@ -189,7 +190,8 @@ impl Store for OnCluster {
         None
     }
 
-    /// Takes up to [`SILENT`]. If there is none that is alive, the next change relies on that.
+    /// Waits up to [`SILENT`] for a heartbeat of the holder. If none arrives, the next change expects that holder to be
+    /// unchanged, and fails otherwise.
     fn holder(&self) -> anyhow::Result<Option<String>> {
         let began = Instant::now();
         let mut before = None;
@@ -244,8 +246,8 @@ impl Store for OnCluster {
         Ok(Said::of(&self.route, &self.object()?).request.is_some())
     }
 
-    /// Writes the state of the run that this process holds, with a count that rises, and takes the request that has
-    /// come. If it holds none, a rollback by hand, that needs no heartbeat.
+    /// Writes the state of the run that this process holds, with a rising count, and takes a waiting request. Does
+    /// nothing if this process holds no run, as in a rollback by hand.
     fn beat(&self, count: u64) -> anyhow::Result<()> {
         let (holder, state) = (self.seen().holder.clone(), State::load(&self.dir())?);
         let (Some(me), Some(state)) = (holder, state) else { return Ok(()) };

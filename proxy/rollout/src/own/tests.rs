@@ -22,7 +22,7 @@ fn an_interval_ends_when_both_sides_were_scraped_late_enough() {
     assert_eq!((interval.own_new, interval.own_old), (counts(32.0, 2.0), counts(4.0, 0.0)));
     assert_eq!((interval.end, interval.seconds), (8.0, 7.0));
     assert_eq!(interval.new, Interval::default().new);
-    // The same samples again are no news.
+    // The same samples again count once.
     assert_eq!(sampler.count(&new, &old, false), None);
     let new = [series("whole", &[(11.0, 131.0)])];
     let old = [series("whole", &[(13.0, 9.0)])];

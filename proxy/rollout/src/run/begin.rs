@@ -26,7 +26,7 @@ pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::R
     Ok(())
 }
 
-/// The state of a new run, from the current share.
+/// The state of a new run that starts at the current share. Fails if the first step is not above it.
 pub(super) fn started(dir: &Path, plan: Plan, by: &By) -> anyhow::Result<State> {
     let start_share = current(dir)?.share_percent;
     let first = plan.steps.first().context("no steps")?;
@@ -54,8 +54,9 @@ pub(super) fn started(dir: &Path, plan: Plan, by: &By) -> anyhow::Result<State> 
     })
 }
 
-/// The state in which an unfinished run resumes. It has held its step already for as long as somebody judged it; if
-/// nobody has for the time of `lease`, the step begins anew. `by` is who resumes it; `None` for a process that takes over.
+/// The state in which an unfinished run resumes. Time for which the step was held and judged counts, unless the last
+/// judgement is older than `lease`: the step then begins anew. `by` is the person who resumes it; `None` for a process
+/// that takes over. Fails if `plan` is another one, or somebody has set the share by hand.
 pub(super) fn resumed(
     dir: &Path,
     mut state: State,
@@ -76,7 +77,7 @@ pub(super) fn resumed(
          `carve abort` returns to its start share, `carve split {share}` discards the run"
     );
     let unwatched = state.judged.map(|judged| judged.elapsed().unwrap_or_default());
-    // One that ended for lack of data waits for it once more.
+    // A run that ended for lack of data waits for it once more.
     if unwatched.is_none_or(|gap| gap > lease) || state.phase == Phase::Inconclusive {
         state.held = Duration::ZERO;
     }

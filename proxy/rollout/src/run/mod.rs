@@ -1,4 +1,4 @@
-//! Runs the steps: moves to a share, holds it and judges it; then moves on, rolls back, or waits.
+//! Runs the steps: sets a share, holds it and judges it; then goes to the next step, rolls back, or waits.
 
 mod begin;
 mod order;
@@ -32,9 +32,9 @@ use report::Report;
 use request::Request;
 use route::Share;
 
-/// How often a request or a signal is looked for.
+/// How often to check for a request or a signal.
 const LOOK: Duration = Duration::from_millis(100);
-/// A rollback is tried again, since the fault behind it may make nginx slow too.
+/// How often a rollback is tried: the fault that caused it may also make nginx slow.
 const TRIES_TO_GO_BACK: usize = 3;
 const ON_REQUEST: &str = "on request";
 
@@ -43,15 +43,15 @@ const ON_REQUEST: &str = "on request";
 pub struct Surroundings<'a> {
     /// The nginx whose split moves.
     pub nginx: &'a Nginx,
-    /// The right to change the split.
+    /// The lock that allows changing the split.
     pub lock: &'a Lock,
     /// The source of the gates' values.
     pub prometheus: &'a Prometheus,
     /// The time between two judgements.
     pub every: Duration,
-    /// Set by a signal to end.
+    /// Set once a signal asks this process to end.
     pub interrupted: &'a AtomicBool,
-    /// The folder of the run's report, if not the route's own.
+    /// The folder of the run's report; `None` for the route's own.
     pub report: Option<PathBuf>,
 }
 
@@ -62,7 +62,7 @@ pub struct Surroundings<'a> {
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let unfinished = State::load_unfinished(dir)?;
-    // Who goes back may have stopped the route itself.
+    // A run that is going back has braked the route itself.
     if !unfinished.as_ref().is_some_and(|state| state.phase == Phase::GoingBack) {
         stop::refuse(around.nginx)?;
     }
@@ -75,14 +75,14 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
         Some(state) => ("resumed", begin::resumed(dir, state, &plan, lease, Some(by))?),
         None => ("started", begin::started(dir, plan, by)?),
     };
-    let _ = around.nginx.store.ask(None); // it was for an earlier run
+    let _ = around.nginx.store.ask(None); // discards a request to an earlier run
     let mut run = Run::new(around, gates, state);
     run.report.event(&run.state, event, None);
     run.go_on()
 }
 
-/// Carries on the unfinished run that this process has taken over: what was ordered begins, and what was paused
-/// stays so. Returns the phase in which it ends or stops.
+/// Carries on an unfinished run that this process has taken over: starts an ordered run, and keeps a paused run paused.
+/// Returns the phase in which it ends or stops.
 ///
 /// # Errors
 /// If the run cannot go on, or the split cannot be changed.
@@ -105,7 +105,7 @@ pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
     run.go_on()
 }
 
-/// Ends an unfinished run that has no process, at its start share or at the old side.
+/// Ends an unfinished run that has no process, at its start share or at 0%.
 ///
 /// # Errors
 /// If there is no such run, or the split cannot be changed.
@@ -118,11 +118,11 @@ pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     run.abort(back)
 }
 
-/// Asks the process of an unfinished run to go back to its start share and end, and waits until it has.
-/// Returns the share then.
+/// Asks the process of an unfinished run to go back, to its start share or to 0%, and waits until it has ended. Returns
+/// the share that is then set.
 ///
 /// # Errors
-/// If it has not ended in time.
+/// If the process does not end within `patience`.
 pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Share> {
     let deadline = Instant::now() + patience;
     request::send(nginx, Request::Abort(back), patience)?;
@@ -162,9 +162,9 @@ struct Run<'a> {
     report: Report<'a>,
     pulse: Pulse,
     sampler: Sampler,
-    /// When the new side was last asked, as far as Prometheus has said.
+    /// When Prometheus last reported new requests to the new side.
     last_growth: Instant,
-    /// The values of gates that wait for more, and since when each is so.
+    /// The value of each gate, and since when it has not grown.
     waited: BTreeMap<String, (f64, Instant)>,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
     }
 
     fn climb(&mut self) -> anyhow::Result<Phase> {
-        // A run that has moved something waits for data as a step does.
+        // Only a run that has not moved anything yet ends here. Others wait for data as part of their step.
         if self.state.step == 0
             && self.state.judged.is_none()
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
         }
         loop {
             match self.step()? {
-                // The stop came while Prometheus took its time, or while this process was held up.
+                // The route was stopped while Prometheus answered, or while this process was delayed.
                 Step::Passed | Step::Inconclusive(_) if self.is_stopped() => {
                     return Ok(self.stopped());
                 }
@@ -217,7 +217,8 @@ impl<'a> Run<'a> {
                 Step::Stopped => return Ok(self.stopped()),
                 Step::Interrupted => {
                     let is_paused = self.state.phase == Phase::Paused;
-                    // Whoever carries it on keeps it paused; on one machine that is a person, who wants it to go on.
+                    // On a cluster another process takes the run over and keeps it paused. On one machine a person
+                    // resumes it, and wants it to go on.
                     if is_paused && self.around.nginx.store.is_carried_on() {
                         let why = self.state.reason.clone();
                         return Ok(self.stay(Phase::Paused, &why));
@@ -256,8 +257,8 @@ impl<'a> Run<'a> {
         Ok(judgement.with(readings))
     }
 
-    /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
-    /// between, the share is this step's or the one before, and the run can resume from both.
+    /// Sets the step's share and holds it. Saves the step first, so that a run killed in between finds the share of
+    /// this step or of the one before, and can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
         if self.is_stopped() {
             return Ok(Step::Stopped);
@@ -288,7 +289,7 @@ impl<'a> Run<'a> {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
                 Verdict::Pass if elapsed >= hold => return Ok(Step::Passed),
-                // A proof may take its time as long as there are requests to prove by.
+                // A proof may take longer than `patience`, as long as new requests arrive.
                 Verdict::Inconclusive
                     if elapsed >= hold + patience
                         && began.elapsed() >= patience // a process that has just taken over has no data yet
@@ -307,7 +308,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Remembers when more came of what gates wait for. Prometheus extrapolates, so less than 1 is nothing.
+    /// Records when a gate's value last changed. Prometheus extrapolates, so changes of less than 1 do not count.
     fn note_growth(&mut self, judgement: &Judgement) {
         for reading in judgement.readings.iter().filter(|reading| reading.difference.is_none()) {
             let Some(value) = reading.value else { continue };
@@ -319,7 +320,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a gate waits for data that does not come, or a test has none; not only for more of it.
+    /// Whether a gate or a test has no data, or a gate waits for data that no longer arrives. Waiting for more data
+    /// that still arrives does not count.
     fn is_missing_data(&self, judgement: &Judgement) -> bool {
         let patience = self.state.plan.patience;
         let is_stuck = |reading: &Reading| {
@@ -332,7 +334,7 @@ impl<'a> Run<'a> {
         judgement.readings.iter().filter(waits).any(missing)
     }
 
-    /// Waits until the next judgement, a request or a signal.
+    /// Waits until the next judgement, a request, a stop or a signal.
     fn wait(&mut self) -> anyhow::Result<Wait> {
         let next = Instant::now() + self.around.every;
         while Instant::now() < next {
@@ -385,13 +387,15 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The last share is no longer held by a run. If this fails, answers are cached for a minute until the
-    /// next change, which is no reason to undo the run.
+    /// Marks the last share as no longer held by a run. If this fails, answers stay cached for at most a minute until
+    /// the next change, which does not justify undoing the run.
     fn let_go(&self) {
         let Surroundings { nginx, lock, .. } = self.around;
         let wanted = Wanted { held: Some(false), ..Wanted::default() };
         if let Err(problem) = change(nginx, lock, &wanted, &AtomicBool::new(false)) {
-            eprintln!("carve: answers stay cached for a minute only: {problem:#}");
+            eprintln!(
+                "carve: until the next change, answers are cached for at most a minute: {problem:#}"
+            );
         }
     }
 
@@ -401,7 +405,7 @@ impl<'a> Run<'a> {
         self.go_back(Phase::Aborted, None)
     }
 
-    /// Goes back to where the run began, and ends in this phase. `failed` is what it goes back for.
+    /// Returns to the start share, and ends in `phase`. `failed` is the judgement that caused it.
     fn go_back(&mut self, phase: Phase, failed: Option<&Judgement>) -> anyhow::Result<Phase> {
         let Surroundings { nginx, lock, .. } = self.around;
         if let Err(problem) = stop::brake(nginx, &self.state.reason) {

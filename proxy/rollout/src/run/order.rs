@@ -1,4 +1,5 @@
-//! Runs on a cluster: the command orders one, `carve serve` carries it out, and the command reports it.
+//! Runs on a cluster: the command records a run in the ConfigMap, `carve serve` carries it out, and the command reports
+//! its progress.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
@@ -16,13 +17,14 @@ use crate::prometheus::{NoNumber, Prometheus};
 use crate::state::{Phase, Plan, State, Told};
 use crate::stop;
 
-/// `carve serve` watches the ConfigMap.
+/// How soon `carve serve`, which watches the ConfigMap, must have started a run before a warning is printed.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Orders a run, or orders the unfinished one to go on. Returns its name.
+/// Records a new run in the ConfigMap for `carve serve`, or records that the unfinished run is to resume. Returns the
+/// run's name.
 ///
 /// # Errors
-/// If the run cannot start or resume, or another process holds it.
+/// If the route is stopped, Prometheus does not answer, the run cannot start or resume, or another process holds it.
 pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Result<String> {
     let dir = &nginx.route_dir();
     stop::refuse(nginx)?;
@@ -44,10 +46,11 @@ pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Resu
     Ok(state.run)
 }
 
-/// Reports the run of this name until it ends. `None` if `interrupted`: the run goes on.
+/// Shows the progress of the run with this name until it ends, and returns its last phase. Returns `None` if
+/// `interrupted` is set; the run then goes on.
 ///
 /// # Errors
-/// If another run has begun instead.
+/// If the run is gone from the ConfigMap, or another run has begun.
 pub fn attend(
     cluster: &Cluster,
     route: &str,
@@ -82,7 +85,9 @@ pub fn attend(
         }
         if state.phase == Phase::Ordered && ordered.elapsed() > BEGINS_WITHIN && !was_missed {
             was_missed = true;
-            eprintln!("carve: no `carve serve` begins it; does the Deployment ramp have a pod?");
+            eprintln!(
+                "carve: no `carve serve` starts the run; does the Deployment ramp have a pod?"
+            );
         }
         Ok(true)
     });

@@ -1,4 +1,4 @@
-//! Reports a run to the screen, the log, Prometheus and the next process.
+//! Reports a run to the screen, the log, Prometheus and the webhooks, and saves its state for the next process.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,9 +19,9 @@ pub(super) struct Report<'a> {
     nginx: &'a Nginx,
     dir: PathBuf,
     display: Display,
-    /// What cannot be written down ends no run: a gate may still send everything back.
+    /// Problems with writing are only reported. They must not end the run, since a gate may still have to roll back.
     problem: Problem,
-    /// The step that others were last told to wait.
+    /// The step for which the webhooks were last told that it waits.
     waited: Option<usize>,
     history: History,
     prometheus: &'a Prometheus,
@@ -80,7 +80,7 @@ impl<'a> Report<'a> {
         self.display.say(&format!("{}: step {step} of {steps}, {share}%", event.replace('_', " ")));
     }
 
-    /// Reports the state's judgement.
+    /// Reports the state's judgement, with the time left in the step, and saves the state.
     pub(super) fn judgement(&mut self, state: &State, left: Duration) {
         if let Some(judgement) = &state.judgement {
             self.display.step(state, left, judgement);

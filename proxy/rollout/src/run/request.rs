@@ -11,17 +11,17 @@ pub use crate::state::Request;
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// Sends a request and waits until the run has taken it. A run looks several times a second, unless it
+/// Sends a request and waits until the run has taken it. A run checks for requests several times a second, unless it
 /// waits for nginx or Prometheus.
 ///
 /// # Errors
-/// If the run does not take it in time.
+/// If the run does not take it within `patience`.
 pub fn send(nginx: &Nginx, request: Request, patience: Duration) -> anyhow::Result<()> {
     nginx.store.ask(Some(&Asked { request, by: nginx.by.clone() }))?;
     let deadline = Instant::now() + patience;
     while nginx.store.is_asked().unwrap_or(true) {
         if Instant::now() > deadline {
-            // A later run must not find it.
+            // Withdraws the request, so that a later run does not find it.
             let _ = nginx.store.ask(None);
             bail!("the run does not answer");
         }

@@ -39,13 +39,13 @@ fn samples_become_counts_by_scrape() {
         ),
         // New series: it was 0 at the scrapes before.
         requests("new", "fallback", "2xx", &[(3.0, 2.0), (4.0, 5.0)]),
-        // Of the second fallbacks, nginx had asked nobody for two.
+        // nginx refused two of the second fallbacks' requests before it sent them to a server.
         series(
             &[("__name__", "edge_no_live_upstreams_total"), ("arm", "new")],
             &[(1.0, 0.0), (3.0, 0.0), (4.0, 2.0)],
         ),
         requests("old", "old", "5xx", &[(2.0, 1.0)]),
-        // Of clients who chose their side.
+        // Requests of clients that chose their side do not count.
         requests("chosen", "new", "5xx", &[(2.0, 50.0)]),
         bucket("0.25", &[(2.0, 3.0)]),
         bucket("+Inf", &[(2.0, 4.0)]),
@@ -61,7 +61,7 @@ fn samples_become_counts_by_scrape() {
     assert_eq!((new.requests, new.failures, new.helped), (12.0, 2.0, 2.0));
     let new = found[2].new;
     assert_eq!((new.requests, new.refused, new.failures, new.helped), (13.0, 2.0, 1.0, 1.0));
-    // The same samples again are no news: a Prometheus that stands still proves nothing.
+    // The same samples again count once: a Prometheus that no longer scrapes adds no evidence.
     assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(5.0, 7.0)])]), []);
 }
 
@@ -73,7 +73,7 @@ fn with_different_timeouts_what_is_too_slow_for_one_side_fails_on_both() {
         let labels = [("__name__", name), ("arm", arm), ("le", le), ("side", arm), ("code", "5xx")];
         add(&mut interval, &series(&labels, &[]), more, bounds);
     };
-    // Two of 100 take longer than a second: the new side has no more, the old one answers one of them.
+    // Two of 100 answers take longer than a second. On the new side both time out, on the old side only one.
     for (arm, failed) in [("new", 2.0), ("old", 1.0)] {
         count("edge_requests_total", arm, "", failed);
         count("edge_timeouts_total", arm, "", failed);

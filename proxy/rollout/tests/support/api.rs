@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 
 use super::{Place, Process, routes};
 
-/// The ConfigMap.
+/// The content of the ConfigMap, and the behaviour of the API.
 #[derive(Default)]
 pub(crate) struct Object {
     pub(crate) data: BTreeMap<String, String>,
     version: u64,
     /// Whether somebody else changes the split after each request.
     pub(crate) contended: bool,
-    /// Whether other things in it change after each request.
+    /// Whether other data in it changes after each request.
     pub(crate) busy: bool,
     /// The run that another process begins just before the next write.
     pub(crate) begins: Option<String>,
-    /// Whether nobody gets an answer.
+    /// Whether all requests remain unanswered.
     pub(crate) away: bool,
     /// Whether the next watch ends with 410 Gone.
     pub(crate) forgets: bool,
@@ -58,17 +58,17 @@ impl Api {
         object.version += 1;
     }
 
-    /// Answers nobody, or everybody again.
+    /// Stops answering, or answers again.
     pub(crate) fn be_away(&self, away: bool) {
         self.object.lock().unwrap().away = away;
     }
 
-    /// The watches that have begun.
+    /// The number of watches begun so far.
     pub(crate) fn watches(&self) -> usize {
         self.object.lock().unwrap().watches
     }
 
-    /// What the route's run has told: beat, holder and state; null if nothing.
+    /// The recorded state of the route's run, with beat, holder and state; null if there is none.
     pub(crate) fn run(&self) -> Value {
         let object = self.object.lock().unwrap();
         object
@@ -83,7 +83,7 @@ impl Api {
     }
 }
 
-/// Answers one request; `None` after the last one.
+/// Answers one request. `None` if the connection must be closed.
 fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut head = Vec::new();
@@ -126,7 +126,7 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()
 }
 
-/// Sends the object and each change of it, for a second; `None` at the end of the connection.
+/// Sends the object and each change of it for a second. `None` if the connection ended.
 fn watched(stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     let send = |text: String| write!(&*stream, "{:x}\r\n{text}\r\n", text.len()).ok();
     let until = Instant::now() + Duration::from_secs(1);
@@ -193,20 +193,20 @@ pub(crate) fn follow(place: &Place, api: &Api) -> Process {
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// Follows as on a cluster: one process has the token and copies the ConfigMap to a file, the other one has nginx. The
-/// copier finds the routes in the folder `beside("routes")`.
+/// Starts two processes that follow as on a cluster: one has the token and copies the ConfigMap to a file, the other
+/// one has nginx. The first one finds the routes in the folder `beside("routes")`.
 pub(crate) fn follow_copy(place: &Place, api: &Api) -> [Process; 2] {
     let file = place.beside("split.json");
     let mut copier = in_cluster(place, api, &["copy", "--routes"]);
     copier.arg(place.beside("routes")).arg(&file).env("RAMP_NGINX_DIR", place.beside("copier"));
     let mut follower = place.ramp(&["follow"]);
     follower.env("RAMP_KUBERNETES_URL", format!("file:{}", file.display()));
-    // Neither needs DNS.
+    // Neither process needs DNS.
     copier.env("RAMP_PROXIES", "proxies.invalid:1");
     [copier, follower].map(|mut command| Process(command.spawn().unwrap()))
 }
 
-/// Runs ramp outside the proxy's pod, with another folder.
+/// Runs ramp as outside the proxy's pod, with another folder.
 pub(crate) fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> Output {
     let mut command = in_cluster(place, api, args);
     let folder = place.beside("elsewhere");

@@ -11,8 +11,7 @@ use rollout::Route;
 
 use super::{Place, routes};
 
-/// Answers with the share file, or with what it read when it was frozen. It listens until the test ends, or
-/// not at all.
+/// A home that answers with the share file, or with the content at which it was frozen. It listens until the test ends.
 pub(crate) struct Home {
     pub(crate) addr: SocketAddr,
     pub(crate) file: Arc<Mutex<PathBuf>>,
@@ -40,7 +39,7 @@ impl Home {
         home
     }
 
-    /// From now on it does not see changes.
+    /// From now on it answers with the present content.
     pub(crate) fn freeze(&self) {
         let text = fs::read_to_string(&*self.file.lock().unwrap()).unwrap();
         *self.frozen.lock().unwrap() = Some(text);
@@ -56,7 +55,7 @@ pub(crate) fn nobody() -> SocketAddr {
     service_kit::free_address().unwrap()
 }
 
-/// The routes `qrcode` and `relay`, with homes at these admin listeners.
+/// A place with the routes `qrcode` and `relay`, and homes at these admin addresses.
 pub(crate) fn place(homes: &[SocketAddr]) -> Place {
     let nobody = nobody();
     let listed: Vec<String> = homes

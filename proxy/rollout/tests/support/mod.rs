@@ -1,4 +1,4 @@
-//! A real nginx with the files of `proxy/`, in front of two servers that answer with their side.
+//! A real nginx with the files of `proxy/`, in front of two servers that answer with the name of their side.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -35,7 +35,7 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     fn free() -> Self {
-        // None of them is a default one, so `write_configuration` cannot replace an address twice.
+        // None of them is a default address, so `write_configuration` cannot replace an address twice.
         let mut free = service_kit::free_addresses(6).unwrap().into_iter();
         let mut next = || free.next().unwrap();
         Addresses {
@@ -58,12 +58,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Starts with one route, and 0% of it on the new side.
+    /// Starts with one route, with 0% on the new side.
     pub(crate) fn new() -> Self {
         Place::with(&routes()[..1])
     }
 
-    /// Starts with 0% of these routes on the new side.
+    /// Starts with these routes, with 0% on the new side.
     pub(crate) fn with(routes: &[Route]) -> Self {
         let readable = Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
@@ -114,7 +114,7 @@ impl Place {
         self.nginx().served().unwrap()
     }
 
-    /// The share, after a check that the file and nginx agree on it.
+    /// The share. Panics if the file and nginx do not agree on it.
     pub(crate) fn share(&self) -> String {
         self.share_of("qrcode")
     }
@@ -157,7 +157,7 @@ impl Place {
         stderr(&output)
     }
 
-    /// Runs the command with an `nginx -t` that takes a second, to test in the middle of a change.
+    /// Runs the command with an `nginx -t` that takes a second, so that a test can act in the middle of a change.
     pub(crate) fn with_slow_nginx(&self, command: &mut Command) -> Process {
         let bin = self.folder.path().join("bin");
         fs::create_dir_all(&bin).unwrap();
@@ -175,18 +175,18 @@ impl Place {
         process
     }
 
-    /// Status and body of a GET through the proxy.
+    /// The status and body of a GET through the proxy.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let url = format!("http://{}{path}", self.at.proxy);
         rollout::http::get(&url, Duration::from_secs(10)).unwrap()
     }
 
-    /// Whether the new side answered, for each key. The requests are pipelined.
+    /// Whether the new side answers, for each key. The requests are pipelined.
     pub(crate) fn served_by_new(&self, keys: &[String]) -> Vec<bool> {
         self.served_by_new_at("/qrcode?text=", keys)
     }
 
-    /// Whether the new side answered, for each key after this beginning of a path and query.
+    /// Whether the new side answers, for each key, which is appended to `start`, the beginning of a path and query.
     pub(crate) fn served_by_new_at(&self, start: &str, keys: &[String]) -> Vec<bool> {
         let proxy = self.at.proxy;
         thread::scope(|scope| {
@@ -199,7 +199,7 @@ impl Place {
     }
 }
 
-/// The route of these tests, and its neighbour.
+/// The two routes of these tests.
 pub(crate) fn routes() -> Vec<Route> {
     let qrcode = include_str!("../../../routes/qrcode.toml");
     let report = "path = \"/report/*\"\nkey = \"query\"\n[shadow]\npercent = 0\n";
@@ -237,7 +237,7 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
     rollout::prepare_stops(dir, None).unwrap();
 }
 
-/// As the image does (`proxy/start.sh`): another program is a child of nginx' master, besides its workers.
+/// Starts nginx as the image does (`proxy/start.sh`): nginx' master has another child besides its workers.
 fn start_nginx(dir: &Path, conf: &str) -> Process {
     const BESIDE: &str = r#"(while kill -0 $$ 2>/dev/null; do sleep 1; done) & exec nginx "$@""#;
     let log = File::create(dir.join(format!("{conf}.log"))).unwrap();
@@ -248,8 +248,8 @@ fn start_nginx(dir: &Path, conf: &str) -> Process {
     Process(command.spawn().unwrap())
 }
 
-/// Each answers with its side. The new one answers with the status in `&status=`; the old one says
-/// whether the request is a fallback.
+/// Starts both sides. Each answers with its name. The new side answers with the status in `&status=`; the old side
+/// answers `fallback` to a fallback.
 fn start_backends(folder: &Path, at: &Addresses) -> Process {
     let dir = folder.join("backends");
     fs::create_dir(&dir).unwrap();
@@ -271,7 +271,7 @@ fn start_backends(folder: &Path, at: &Addresses) -> Process {
     process
 }
 
-/// Requests in flight on a connection; few enough for the buffers.
+/// The number of requests in flight on a connection, few enough for the buffers.
 const BATCH: usize = 100;
 
 fn ask_all(proxy: SocketAddr, start: &str, keys: &[String]) -> Vec<bool> {
@@ -280,14 +280,14 @@ fn ask_all(proxy: SocketAddr, start: &str, keys: &[String]) -> Vec<bool> {
         let mut stream = TcpStream::connect(proxy).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let before = answers.len();
-        // nginx closes a connection after 10,000 requests, and with a reload after any.
+        // nginx closes a connection after 10,000 requests, and after a reload at any request.
         while answers.len() < keys.len() && ask_batch(&mut stream, start, keys, &mut answers) {}
         assert!(answers.len() > before, "closed without an answer");
     }
     answers
 }
 
-/// Asks for the next keys. False once the connection is closed: what it did not answer is asked again.
+/// Asks for the next keys. Returns false once the connection is closed; the unanswered keys are then asked again.
 fn ask_batch(
     stream: &mut TcpStream,
     start: &str,
@@ -336,7 +336,7 @@ pub(crate) fn eventually(holds: impl FnMut() -> bool) -> bool {
     holds_within(Duration::from_secs(20), holds)
 }
 
-/// The built-in gates, with an overlap and proofs for steps of seconds.
+/// The built-in gates, with an overlap and proofs that fit steps of seconds.
 pub(crate) fn gates(place: &Place) -> PathBuf {
     let own =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../evidence/gates.toml")).unwrap();

@@ -1,4 +1,4 @@
-//! A real Prometheus that scrapes the edge and the shadow, both simulated. A test sets the rates of their counters.
+//! A real Prometheus that scrapes a simulated edge and shadow. A test sets the rates of their counters.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,36 +17,36 @@ use super::{Place, Process, eventually};
 
 const BUCKETS: [f64; 7] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1];
 
-/// Events per second, and the time that answers take.
+/// Events per second, and the times that answers take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traffic {
     pub(crate) matches: f64,
     pub(crate) mismatches: f64,
-    /// Pairs of the old side with itself, and those that differ.
+    /// Pairs of the old side's own answers: all, and those that differ.
     pub(crate) noise: (f64, f64),
     pub(crate) new: f64,
     pub(crate) new_errors: f64,
     pub(crate) old: f64,
     pub(crate) old_errors: f64,
     pub(crate) fallbacks: f64,
-    /// Pairs in which the new side alone failed.
+    /// Pairs in which only the new side failed.
     pub(crate) new_alone: f64,
-    /// Pairs in which the new side alone was slower than the old side's p99.
+    /// Pairs in which only the new side was slower than the old side's p99.
     pub(crate) slower: f64,
     pub(crate) new_seconds: f64,
     pub(crate) old_seconds: f64,
-    /// What the old side answers the shadow.
+    /// The class of the statuses that the shadow gets from the old side.
     pub(crate) shadow_gets: &'static str,
-    /// What `ramp.prom` would say.
+    /// The share, as in `ramp.prom`.
     pub(crate) share: f64,
-    /// Pairs without a verdict, since the old side's answer is too large.
+    /// Pairs without a verdict because the old side's answer is too large.
     pub(crate) too_large: f64,
-    /// The job that fails its scrapes.
+    /// The job whose scrapes fail.
     pub(crate) down: &'static str,
 }
 
 impl Traffic {
-    /// Every gate passes.
+    /// Traffic that passes every gate.
     pub(crate) const FINE: Traffic = Traffic {
         matches: 400.0,
         mismatches: 0.0,
@@ -123,7 +123,7 @@ impl Counters {
                 self.add(format!("shadow shadow_discordant_total{{{labels}}}"), rate * seconds);
             }
         }
-        // As in the edge, every series is there from the start.
+        // As in the edge, every series exists from the start.
         for (arm, side, code, rate) in [
             ("new", "new", "2xx", t.new),
             ("new", "new", "5xx", t.new_errors),
@@ -139,7 +139,7 @@ impl Counters {
         {
             let labels = format!("route=\"qrcode\",arm=\"{arm}\"");
             self.add(format!("edge edge_request_seconds_count{{{labels}}}"), all * seconds);
-            // The route's sides have 1 s and 2 s.
+            // The timeouts of the route's sides are 1 s and 2 s.
             for le in ["0.25", "1"] {
                 let name = format!("edge edge_request_seconds_bucket{{{labels},le=\"{le}\"}}");
                 self.add(name, all * seconds);

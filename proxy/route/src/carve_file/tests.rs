@@ -32,7 +32,7 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
         ("[[hosts]]\nnames = []\napp = \"http://a\"", "hosts: http://a:80 has no names"),
         (
             "hosts = [{ names = [\"a\", \"*.b\"], app = \"http://a\" }, { names = [\"a\"], app = \"http://b\" }]",
-            "hosts: a: it is there twice",
+            "hosts: a: it is listed twice",
         ),
         ("[app]\nwebsocket = 1", "line 2: websocket: invalid type: integer `1`"),
     ] {
@@ -46,9 +46,9 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
     );
     for problem in [
         "front.listen: 0.0.0.0:1: tls needs a certificate and a key, front.tls",
-        "front.listen: 0.0.0.0:1: it is there twice",
-        "headers: X-A: \"$x\": visible ASCII without",
-        "headers: \"a b\" is no header's name",
+        "front.listen: 0.0.0.0:1: it is listed twice",
+        "headers: X-A: \"$x\": must be visible ASCII without",
+        "headers: \"a b\" is not a header's name",
     ] {
         assert!(listen.lines().any(|line| line.contains(problem)), "{problem}: {listen}");
     }

@@ -1,7 +1,7 @@
 //! Routes whose requests belong together: the judge `session`.
 //!
-//! The two halves of a stream must meet on one side, and a stream can be neither mirrored nor begun anew on
-//! the other side. So a home tells nginx the side of each request, and keys that say otherwise are refused.
+//! The two halves of a stream must meet on one side, and a stream can be neither mirrored nor repeated on the other
+//! side. So a home tells nginx the side of each request, and contradicting keys of the file are refused.
 
 use anyhow::ensure;
 use schemars::JsonSchema;
@@ -18,39 +18,39 @@ pub struct Home {
     /// The home's address, which nginx asks: http://HOST:PORT. It answers 204 with `old` or `new` in `X-Home`.
     #[schemars(with = "String")]
     pub url: BaseUrl,
-    /// The home's admin listener, whose /share is the text of the share file that is in force.
+    /// The home's admin listener, whose /share shows the text of the share file in force.
     #[schemars(with = "String")]
     pub admin: BaseUrl,
 }
 
 impl Route {
-    /// Whether its requests belong together, and so share a side: homes tell nginx which.
+    /// Whether the route's requests belong together, so that homes choose their side.
     pub fn is_session(&self) -> bool {
         self.file.judge == JudgeSettings::Session
     }
 }
 
-/// What a route of sessions cannot have, and why.
+/// Keys that a route of sessions cannot have, and why: such a route ...
 const NOT_OF_SESSIONS: [(&str, &str); 16] = [
     ("methods", "takes every method"),
     ("key", "leaves the side to the homes"),
-    ("compare_headers", "compares no two answers"),
-    ("ignore_headers", "compares no two answers"),
-    ("fallback", "begins no request anew on the other side"),
-    ("fallback_limit", "begins no request anew on the other side"),
-    ("rescue_limit", "begins no request anew on the other side"),
+    ("compare_headers", "does not compare answers"),
+    ("ignore_headers", "does not compare answers"),
+    ("fallback", "does not repeat a request on the other side"),
+    ("fallback_limit", "does not repeat a request on the other side"),
+    ("rescue_limit", "does not repeat a request on the other side"),
     ("body", "streams bodies"),
     ("cache", "streams answers"),
     ("shadow", "mirrors nothing"),
     ("old.timeout", "has one idle_timeout for both sides"),
     ("new.timeout", "has one idle_timeout for both sides"),
-    ("old.connect_timeout", "has one second for connecting"),
-    ("new.connect_timeout", "has one second for connecting"),
-    ("old.retry_500", "is never begun anew"),
-    ("new.retry_500", "is never begun anew"),
+    ("old.connect_timeout", "always has one second for connecting"),
+    ("new.connect_timeout", "always has one second for connecting"),
+    ("old.retry_500", "does not repeat a request"),
+    ("new.retry_500", "does not repeat a request"),
 ];
 
-/// What only a route of sessions has.
+/// Keys that only a route of sessions has.
 const OF_SESSIONS: [&str; 2] = ["homes", "idle_timeout"];
 
 /// Refuses keys that contradict the judge. `table` is the file as it was written, without defaults.
@@ -64,7 +64,7 @@ pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()>
         }
         ensure!(
             file.max_body != Some(Size(0)),
-            "max_body: 0: no limit needs judge = \"session\", since nginx holds other bodies"
+            "max_body: 0: no limit needs judge = \"session\", since nginx buffers other bodies"
         );
         ensure!(file.cache != Some(Size(0)), "cache: 0: leave the key out to keep no answers");
         return Ok(());

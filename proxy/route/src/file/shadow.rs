@@ -1,4 +1,4 @@
-//! What the shadow is sent, and what it sends on.
+//! Which requests the shadow gets, what it sends on, and how it compares.
 
 use std::time::Duration;
 
@@ -9,35 +9,35 @@ use serde::Deserialize;
 use crate::share::Share;
 use crate::units::{Size, Time};
 
-/// What the shadow is sent.
+/// Which requests the shadow gets, and how it compares.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Shadow {
-    /// The share of the requests that the shadow gets at first, in percent; `carve split --mirror`
-    /// changes it.
+    /// The first share of the requests that the shadow gets, in percent; `carve split --mirror` changes it.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub percent: Share,
-    /// The methods that may be asked twice: by default GET and HEAD, as far as the route has them.
+    /// The methods that the shadow may send to both sides: by default those of GET and HEAD that the route has.
     pub methods: Option<Vec<String>>,
-    /// Of the requests that the shadow gets, the share in percent for which it asks the old side twice
-    /// instead of both sides: for answers that are never quite the same. The run then goes back if the
-    /// sides differ more often than the old one from itself, not at the first difference.
+    /// For answers that are never quite the same: the share in percent of the shadow's requests that it sends twice to
+    /// the old side instead of to both sides. A run then rolls back not at the first difference, but if the sides
+    /// differ more often than the old side's own answers.
     #[schemars(with = "f64", range(min = 0, max = 90))]
     pub noise: Share,
-    /// A parameter of the query that the app ignores. For `noise`, the second question has it with a value that nobody
-    /// has asked for, so that no cache gives the first answer again.
+    /// A query parameter that the app ignores. For `noise`, the second request gets it with a random value, so that no
+    /// cache repeats the first answer.
     pub fresh_parameter: Option<String>,
     /// How much longer the new side may take than the old one before it counts as slower.
     pub slower: Slower,
-    /// The client's headers that both sides get with its request. No credentials unless they are named: a route
-    /// for people who have logged in needs `cookie` or `authorization`, and both sides then act as that person
-    /// once more. The host, and a body's content-type and content-encoding, go with it anyway.
+    /// The client's headers that the shadow sends to both sides. Credentials are sent only if named: a route for
+    /// logged-in people needs `cookie` or `authorization`, and both sides then act for that person once more. The host,
+    /// and a body's content-type and content-encoding, are always sent.
     pub send_headers: Vec<String>,
-    /// The longest body of an answer that is compared, as it comes and decoded. With the judge `bytes` it takes
-    /// no memory; with another one, twice its size for each comparison under way.
+    /// The longest body of an answer to compare, both as received and decoded. With the judge `bytes`, bodies longer
+    /// than 1 MiB are not kept in memory unless they are encoded; with other judges, each running comparison takes
+    /// twice the body's size.
     #[schemars(with = "String")]
     pub max_answer: Size,
-    /// How long each side may take for its whole answer, connecting included; by default as the shadow says.
+    /// How long each side may take for its whole answer, including the connection; by default the shadow's own setting.
     #[schemars(with = "Option<String>")]
     pub timeout: Option<Time>,
 }
@@ -58,31 +58,31 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// Checks what types cannot.
+    /// Checks the values that their types do not.
     ///
     /// # Errors
-    /// One line that names the key and says what was meant.
+    /// One line that names the key and says what is expected.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(
             self.noise <= Share::percent(90)?,
-            "shadow.noise: {}: must be 0 to 90 percent, since the rest compares the sides",
+            "shadow.noise: {}: must be 0 to 90 percent, since the other requests compare the sides",
             self.noise
         );
         if let Some(name) = &self.fresh_parameter {
             let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
             ensure!(
                 !name.is_empty() && name.bytes().all(is_plain),
-                "shadow.fresh_parameter: {name:?}: letters, digits and -._~"
+                "shadow.fresh_parameter: {name:?}: must have letters, digits and -._~"
             );
         }
         ensure!(
             self.max_answer.0 > 0,
-            "shadow.max_answer: 0: must be more, or nothing is compared"
+            "shadow.max_answer: 0: must be more, or no body is compared"
         );
         for name in &self.send_headers {
             let lower = name.to_ascii_lowercase();
             if lower.starts_with("x-route-") {
-                bail!("shadow.send_headers: {name:?}: nginx and the shadow alone use X-Route-");
+                bail!("shadow.send_headers: {name:?}: only nginx and the shadow use X-Route-");
             }
             if let Some((_, why)) = NOT_SENT.iter().find(|(names, _)| names.contains(&&*lower)) {
                 bail!("shadow.send_headers: {name:?}: {why}");
@@ -115,12 +115,12 @@ const NOT_SENT: [(&[&str], &str); 3] = [
             "transfer-encoding",
             "upgrade",
         ],
-        "it is about one connection, and the shadow has others",
+        "it belongs to one connection, and the shadow uses others",
     ),
 ];
 
-/// The difference of times that matters: the larger of the two. Below it, the side with less traffic is slower
-/// because its caches and connections are colder.
+/// The difference of times that counts: the larger of the two values. Smaller differences only show that the side with
+/// less traffic has colder caches and connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Slower {
@@ -140,7 +140,7 @@ impl Default for Slower {
 }
 
 impl Slower {
-    /// What the new side may take where the old one takes this.
+    /// How long the new side may take if the old one takes `old`.
     pub fn allows(&self, old: Duration) -> Duration {
         old + old.mul_f64(f64::from(self.percent) / 100.0).max(self.time.0)
     }

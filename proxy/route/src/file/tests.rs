@@ -36,12 +36,12 @@ fn a_mistake_is_one_line_that_names_line_and_field() {
         ("path = \"/a\"\nshare = 101", "line 2: share: \"101\": must be 0 to 100 percent"),
         ("path = \"/a\"\n[new]\nurl = \"x:1\"", "line 3: url: \"x:1\": must be http://HOST:PORT"),
         ("path = \"/a\"\n[new]\ntimeout = \"3\"", "line 3: timeout: \"3\": must be a time such"),
-        ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": letters, digits"),
-        ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is no header's name"),
+        ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": must have letters, digits"),
+        ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is not a header's name"),
         ("path = \"/a\"\nshadow.max_answer = \"0\"", "shadow.max_answer: 0: must be more"),
         (
             "path = \"/a\"\nshadow.fresh_parameter = \"a b\"",
-            "shadow.fresh_parameter: \"a b\": letters",
+            "shadow.fresh_parameter: \"a b\": must have letters",
         ),
         (
             "path = \"/a\"\nshadow.send_headers = [\"If-None-Match\"]",
@@ -53,11 +53,11 @@ fn a_mistake_is_one_line_that_names_line_and_field() {
         ),
         (
             "path = \"/a\"\nshadow.send_headers = [\"X-Route-Arm\"]",
-            "shadow.send_headers: \"X-Route-Arm\": nginx and the shadow alone",
+            "shadow.send_headers: \"X-Route-Arm\": only nginx and the shadow",
         ),
         (
             "path = \"/a\"\nshadow.send_headers = [\"te\"]",
-            "shadow.send_headers: \"te\": it is about one connection",
+            "shadow.send_headers: \"te\": it belongs to one connection",
         ),
         ("path = \"/a\"\nshadow.noise = 90.5", "shadow.noise: 90.50: must be 0 to 90 percent"),
         ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),

@@ -65,7 +65,7 @@ fn what_no_host_can_tell_apart_is_a_mistake() {
     for (texts, mistake) in [
         (
             ["path = \"/a\"\nhosts = [\"*.example\"]", "path = \"/b\""],
-            "r-0.toml: hosts: they have several apps, name old.url",
+            "r-0.toml: hosts: they have several apps, so set old.url",
         ),
         (
             ["path = \"/a\"\nhosts = [\"old.example\"]", "path = \"/a\""],

@@ -1,4 +1,4 @@
-//! Whose word about clients counts: `clients.conf`.
+//! `clients.conf`: which load balancers are trusted, and which clients may choose a side.
 
 use std::fmt::Write;
 
@@ -6,10 +6,14 @@ use super::HEAD;
 use crate::carve_file::{ChooseBy, Front};
 
 pub(super) fn clients(front: &Front) -> String {
-    format!("{HEAD}#\n# Whose word about clients counts.\n{}{}", trusted(front), choice(front))
+    format!(
+        "{HEAD}#\n# Trusted load balancers, and clients that may choose a side.\n{}{}",
+        trusted(front),
+        choice(front)
+    )
 }
 
-/// Where `X-Forwarded-Proto`, `-Host` and `-Port` of the client's come from.
+/// The values of `X-Forwarded-Proto`, `-Host` and `-Port` for the sides.
 pub(super) fn forwarded(front: &Front) -> [(&'static str, &'static str); 3] {
     match front.trusted_proxies.is_empty() {
         true => [
@@ -26,7 +30,7 @@ pub(super) fn forwarded(front: &Front) -> [(&'static str, &'static str); 3] {
 }
 
 const FORWARDED: &str = "
-# What a load balancer says of the connection that it has ended. A client's own word never comes through.
+# The headers of a load balancer about its client. The same headers of other clients are never passed on.
 map \"$is_from_proxy $http_x_forwarded_proto\" $forwarded_proto {
     default $scheme;
     \"~*^1 (?<its_proto>https?)$\" $its_proto;
@@ -46,7 +50,7 @@ fn trusted(front: &Front) -> String {
     if proxies.is_empty() {
         return String::new();
     }
-    let mut text = "\n# Load balancers before nginx.\n".to_owned();
+    let mut text = "\n# Load balancers in front of nginx.\n".to_owned();
     for proxy in proxies {
         let _ = writeln!(text, "set_real_ip_from {proxy};");
     }
@@ -66,7 +70,7 @@ fn choice(front: &Front) -> String {
     let ChooseBy::Key(key) = &front.choose.by else {
         return text + "}\nmap \"\" $chosen_arm { default \"\"; }\n";
     };
-    // A regular expression, since plain strings in a map ignore case and would match NEW too.
+    // A regular expression, since plain strings in a map ignore case and would also match NEW.
     let _ = write!(
         text,
         "}}\nmap ${} $asked_arm {{\n    default \"\";\n    \"~^(?<its_arm>new|old)$\" \"$may_choose $its_arm\";\n}}\n\

@@ -1,4 +1,4 @@
-//! What `carve.toml` says: `workers.conf`, `front.conf`, `headers.conf` and `rest.conf`.
+//! The files made from `carve.toml`: `workers.conf`, `front.conf`, `headers.conf` and `rest.conf`.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use crate::file::Route;
 use crate::side::SideUrl;
 use crate::units::Time;
 
-/// A time that no request reaches, where nginx needs one.
+/// A practically endless time, where nginx needs one.
 const ENDLESS: &str = "365d";
 
-/// As nginx writes it.
+/// A time as nginx reads it; `None` is endless.
 pub(super) fn time(time: Option<Time>) -> String {
     time.map_or_else(|| ENDLESS.to_owned(), |time| time.to_string())
 }
@@ -19,18 +19,18 @@ pub(super) fn time(time: Option<Time>) -> String {
 pub(super) fn workers(carve: &CarveFile, routes: &[Route]) -> String {
     match carve.front.drain {
         Some(drain) if !routes.iter().any(Route::is_session) => format!(
-            "{HEAD}#\n# Open requests may take this long after a reload or a stop.\n\
+            "{HEAD}#\n# How long open requests may take after a reload or a stop.\n\
              worker_shutdown_timeout {drain};\n"
         ),
         _ => format!(
-            "{HEAD}#\n# No worker_shutdown_timeout: a reload, which a new share of any route causes, would cut \
-             streams.\n# An old worker ends with its last stream. Who stops nginx sets the bound.\n"
+            "{HEAD}#\n# No worker_shutdown_timeout: it would cut streams after each reload, which every new share of \
+             a route causes.\n# An old worker ends with its last stream. Whoever stops nginx sets a time limit.\n"
         ),
     }
 }
 
 const UPGRADES: &str = "
-# Upgrades of a connection are passed on, but none to HTTP/2: what came over it then would pass by the routes.
+# Upgrades of a connection are passed on, except to HTTP/2: requests over such a connection would bypass the routes.
 map $http_upgrade $passed_upgrade {
     default                      $http_upgrade;
     \"~*(?:^|[\\s,])(?:h2|http|tls)\" \"\";
@@ -42,14 +42,14 @@ map $passed_upgrade $passed_connection {
 ";
 
 const GRPC: &str = "
-# gRPC, but no gRPC-Web, which is HTTP like any other.
+# gRPC, but not gRPC-Web, which is passed on like other HTTP.
 map $http_content_type $is_grpc {
     default 0;
     \"~^application/grpc(?:[+;]|$)\" 1;
 }
 ";
 
-/// For all servers: what a client may send, and how long it and the app may take.
+/// `front.conf`, for all servers: what a client may send, and how long it and the app may take.
 pub(super) fn front(carve: &CarveFile) -> String {
     let CarveFile { front, app, .. } = carve;
     let mut text = format!("{HEAD}\ninclude headers.conf;\n");
@@ -69,10 +69,10 @@ pub(super) fn front(carve: &CarveFile) -> String {
     let app_time = time(app.timeout);
     let _ = write!(
         text,
-        "\n# What the app takes and is given; each route has its own.\n\
+        "\n# Limits and timeouts of the app; each route has its own.\n\
          client_max_body_size {};\n\
          proxy_connect_timeout {};\nproxy_send_timeout {app_time};\nproxy_read_timeout {app_time};\n\
-         \n# What a client may take.\n\
+         \n# Limits and timeouts of a client.\n\
          client_header_timeout {}; # for the whole head\n\
          client_body_timeout {client}; # between two reads\n\
          send_timeout {client}; # between two writes\n\
@@ -96,10 +96,9 @@ pub(super) fn front(carve: &CarveFile) -> String {
     text
 }
 
-/// Of the client's headers, what nginx replaces besides those of [`clients::forwarded`]. The last two are for the
-/// shadow.
+/// The client's headers that nginx replaces, besides those of [`clients::forwarded`]. The last two are for the shadow.
 const REPLACED: [(&str, &str); 8] = [
-    ("X-Forwarded-For", "$remote_addr"), // what a client writes there is not passed on
+    ("X-Forwarded-For", "$remote_addr"), // a client's own value is not passed on
     ("X-Real-IP", "$remote_addr"),
     ("Forwarded", "\"\""),
     ("X-Request-Id", "$checked_request_id"),
@@ -109,11 +108,12 @@ const REPLACED: [(&str, &str); 8] = [
     ("X-Route-Shadow", "$shadow_mark"),
 ];
 
-/// What a side gets with each request. A location with headers of its own includes it, because it inherits none then.
+/// `headers.conf`: the headers that a side gets with each request. A location with headers of its own must include it,
+/// since it inherits none.
 pub(super) fn headers(carve: &CarveFile) -> String {
     let front = &carve.front;
     let mut text = format!(
-        "{HEAD}#\n# What nginx says of a client, in place of what the client says itself.\n\
+        "{HEAD}#\n# Headers about a client that nginx sets itself, instead of the client's own.\n\
          proxy_set_header Host $sent_host;\n"
     );
     let replaced = || REPLACED.into_iter().chain(clients::forwarded(front));
@@ -121,7 +121,7 @@ pub(super) fn headers(carve: &CarveFile) -> String {
         let _ = writeln!(text, "proxy_set_header {header} {value};");
     }
     if front.underscores {
-        text += "\n# A server that takes - and _ for the same would take these for nginx' own.\n";
+        text += "\n# Removes spellings with _, which some servers could not tell from nginx' own headers.\n";
         for spelling in replaced().flat_map(|(header, _)| with_underscores(header)) {
             let _ = writeln!(text, "proxy_set_header {spelling} \"\";");
         }
@@ -133,7 +133,7 @@ pub(super) fn headers(carve: &CarveFile) -> String {
     text
 }
 
-/// The same of a location that passes requests on by HTTP/2: never mirrored, and no fallback.
+/// The same headers for a location that passes requests on over HTTP/2, which are never mirrored and have no fallback.
 pub(super) fn grpc_headers(carve: &CarveFile) -> String {
     let own = REPLACED.into_iter().map(|(header, value)| match header {
         "X-Route-Fallback" | "X-Route-Name" | "X-Route-Shadow" => (header, "\"\""),
@@ -149,7 +149,7 @@ pub(super) fn grpc_headers(carve: &CarveFile) -> String {
     text
 }
 
-/// Whether clients can send gRPC: nginx takes HTTP/2 somewhere.
+/// Whether clients can send gRPC: it is on, and a listener accepts HTTP/2.
 pub(super) fn has_grpc(carve: &CarveFile) -> bool {
     let http2 = |listener: &Listener| listener.http2.unwrap_or(listener.tls);
     carve.app.grpc && carve.front.listen.iter().any(http2)
@@ -177,7 +177,7 @@ pub(super) fn grpc(carve: &CarveFile, group: &str, url: &SideUrl) -> String {
     )
 }
 
-/// The header's name with underscores in place of some hyphens or of all.
+/// The header's name in every spelling with underscores in place of some or all hyphens.
 fn with_underscores(header: &str) -> Vec<String> {
     let mut spellings = vec![String::new()];
     for part in header.split_inclusive('-') {
@@ -192,11 +192,11 @@ fn with_underscores(header: &str) -> Vec<String> {
     spellings
 }
 
-/// What a location of an app has.
+/// The content of an app's location.
 pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &SideUrl) -> String {
     let CarveFile { front, app, .. } = carve;
     let mut text = "include page-errors.conf;\nset $side old;\n\
-                    proxy_socket_keepalive on; # a dead peer is noticed\n"
+                    proxy_socket_keepalive on; # detects a dead peer\n"
         .to_owned();
     if has_grpc(carve) {
         text += "error_page 593 = @grpc;\nif ($is_grpc) {\n    return 593;\n}\n";
@@ -208,7 +208,7 @@ pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &
         text += "proxy_request_buffering off;\nproxy_buffering off;\n";
     }
     if front.max_line.0 > DEFAULT_LINE {
-        // The largest head of an answer. nginx wants these three to fit.
+        // The largest head of an answer. nginx requires these three sizes to match.
         let line = front.max_line;
         let _ = writeln!(
             text,
@@ -222,5 +222,5 @@ pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &
     text + &pass::to(app, url, group, "")
 }
 
-/// What an answer's head may have in nginx by itself.
+/// The largest head of an answer that nginx accepts by default.
 const DEFAULT_LINE: u64 = 8 << 10;

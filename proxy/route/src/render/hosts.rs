@@ -1,15 +1,15 @@
-//! Hosts that files name: `hosts.conf`, with a server for those that have the same app and the same routes.
+//! `hosts.conf`: the hosts that files name, with one server for all hosts with the same app and the same routes.
 
 use super::{HEAD, Upstreams, front, listeners, locations};
 use crate::carve_file::CarveFile;
 use crate::hosts::Site;
 
 const ABOUT: &str = "#
-# Hosts with an app or with routes of their own. Each server listens where the first one does (nginx.conf), which
+# Hosts with an app or routes of their own. Each server listens at the addresses of the first one (nginx.conf), which
 # answers for all other hosts.
 ";
 
-/// The group of servers of the app of a host, by its number in `carve.toml` from 1.
+/// The upstream group of a host's app. `number` is the host's place in `carve.toml`, from 1.
 pub(super) fn group(number: usize) -> String {
     format!("app_{number}")
 }
@@ -17,7 +17,7 @@ pub(super) fn group(number: usize) -> String {
 pub(super) fn servers(carve: &CarveFile, sites: &[Site<'_>], upstreams: &Upstreams) -> String {
     let mut text = HEAD.to_owned();
     if !sites.is_empty() {
-        // The bucket of the longest name that DNS has.
+        // The bucket size for the longest name that DNS allows.
         text += ABOUT;
         text += "server_names_hash_bucket_size 512;\n";
     }

@@ -1,11 +1,11 @@
-//! Where clients connect besides the address of `carve up`: `listeners.conf`, and `redirects.conf`.
+//! `listeners.conf` and `redirects.conf`: the addresses where clients connect, besides the one of `carve up`.
 
 use std::fmt::Write;
 
 use super::HEAD;
 use crate::carve_file::{Front, Tls};
 
-/// In a public server with this certificate.
+/// The `listen` lines of a public server with this certificate.
 pub(super) fn listens(front: &Front, tls: Option<&Tls>) -> String {
     let mut text = String::new();
     for listener in front.listen.iter().filter(|listener| !listener.redirect) {
@@ -25,7 +25,7 @@ pub(super) fn listens(front: &Front, tls: Option<&Tls>) -> String {
     text
 }
 
-/// Servers of their own.
+/// The servers that redirect to a listener with TLS.
 pub(super) fn redirects(front: &Front) -> String {
     let mut text = HEAD.to_owned();
     let port = front.listen.iter().find(|listener| listener.tls).map(|tls| tls.address.port());

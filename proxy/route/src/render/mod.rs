@@ -1,26 +1,26 @@
-//! What nginx includes: text made from route files, `carve.toml` and addresses alone.
+//! The files that nginx includes, made only from route files, `carve.toml` and addresses.
 //!
 //! | file | place in nginx.conf | content |
 //! | --- | --- | --- |
-//! | `workers.conf` | top | how long streams may last after a reload |
-//! | `clients.conf` | http | which load balancers are believed, and who may choose a side |
+//! | `workers.conf` | top | how long open requests may last after a reload |
+//! | `clients.conf` | http | which load balancers are trusted, and who may choose a side |
 //! | `front.conf` | http | what clients may send, and how long they and the app may take |
-//! | `headers.conf` | http, and `rest.conf` | what a side gets with each request |
-//! | `listeners.conf` | the public server | where clients connect too |
+//! | `headers.conf` | http, and `rest.conf` | the headers that a side gets with each request |
+//! | `listeners.conf` | the public server | further addresses where clients connect |
 //! | `hosts.conf` | http | the public servers of hosts that files name |
-//! | `redirects.conf` | http | servers that lead to a listener with TLS |
+//! | `redirects.conf` | http | servers that redirect to a listener with TLS |
 //! | `grpc.conf` | the public server | the location of the app's gRPC |
-//! | `rest.conf` | the locations of the app | how everything that no route has is passed on |
-//! | `upstreams.conf` | http | where the sides, the shadow and Prometheus are |
+//! | `rest.conf` | the locations of the app | how requests that belong to no route are passed on |
+//! | `upstreams.conf` | http | the addresses of the sides, the shadow and Prometheus |
 //! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
 //! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
-//! | `locations.conf` | the public server | the way of a request |
+//! | `locations.conf` | the public server | the routes' locations |
 //! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/stop/NAME`, `/routes.json` |
 //!
-//! A route of sessions has no split that nginx knows: `session.rs` renders its way.
+//! nginx knows no split of a route of sessions; `session.rs` renders its locations.
 //!
-//! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled`,
-//! `$NAME_ramped`, `$NAME_given` and `$NAME_state`.
+//! `ramp` writes `routes/NAME/split.conf`, which defines `$NAME_split`, `$NAME_sampled`, `$NAME_ramped`, `$NAME_given`
+//! and `$NAME_state`.
 
 mod clients;
 mod front;
@@ -44,21 +44,21 @@ use crate::path::Path;
 use crate::side::{Side, SideUrl};
 use crate::units::BaseUrl;
 
-/// Where the sides of all routes are, and what else nginx asks.
+/// The addresses of the sides of all routes, and of the other servers that nginx sends requests to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {
-    /// The app. It answers every path that no route has.
+    /// The app, which answers every path that belongs to no route.
     pub old: SideUrl,
-    /// The new side of the routes that do not name one of their own.
+    /// The new side, for routes that do not name their own.
     pub new: SideUrl,
     /// The shadow.
     pub shadow: BaseUrl,
     /// Prometheus.
     pub prometheus: BaseUrl,
-    /// Those of the sides' addresses that nginx asks DNS for again while it runs, and whose servers it then knows
-    /// one by one. Needs nginx 1.27.3.
+    /// The sides' URLs whose names nginx resolves again while it runs, so that each address is a server of its own.
+    /// Needs nginx 1.27.3.
     pub resolved: Vec<BaseUrl>,
-    /// The addresses of those whose HOST:PORT has a name, where nginx is not to look for them.
+    /// The addresses to write instead of a HOST:PORT whose HOST is a name, so that nginx does not resolve it.
     pub addresses: BTreeMap<String, Vec<SocketAddr>>,
 }
 
@@ -67,7 +67,7 @@ impl Upstreams {
         url.tcp().is_some_and(|url| self.resolved.contains(url))
     }
 
-    /// As nginx names them.
+    /// The servers behind a URL, as nginx writes them.
     fn servers(&self, url: &SideUrl) -> Vec<String> {
         match url.tcp().and_then(|url| self.addresses.get(url.authority())) {
             Some(addresses) => addresses.iter().map(SocketAddr::to_string).collect(),
@@ -75,7 +75,7 @@ impl Upstreams {
         }
     }
 
-    /// How many servers can be asked where the first one fails, with it; `None` if there is only one.
+    /// How many servers nginx may try for a request; `None` if there is only one server.
     fn tries(&self, url: &SideUrl) -> Option<usize> {
         let count = if self.is_resolved(url) { 2 } else { self.servers(url).len() };
         (count > 1).then_some(count)
@@ -90,15 +90,15 @@ impl Upstreams {
     }
 }
 
-/// Files of `proxy/` that `nginx.conf` includes as they are, whatever the routes and the app.
+/// Files of `proxy/` that `nginx.conf` includes unchanged, for all routes and apps.
 pub const SHARED: [&str; 4] =
     ["live-page.conf", "own-answers.conf", "page-errors.conf", "page-locations.conf"];
-/// Those of its own app, which are empty around another one.
+/// Files of `proxy/` for this project's own app. They are empty around another app.
 pub const OF_THE_APP: [&str; 3] = ["app-http.conf", "app-locations.conf", "app-paths.conf"];
 
 const HEAD: &str = "# Written by `make generate` from the route files. Changes here are lost.\n";
 
-/// Every file's name and text.
+/// The name and text of every file.
 pub fn all(
     carve: &CarveFile,
     routes: &[Route],
@@ -134,26 +134,26 @@ pub fn all(
     ]
 }
 
-/// A route's own file, for other servers than those it was written for: without the line that names its schema,
-/// which lies beside the other.
+/// The text of a route's file with replaced addresses, without the line that names its schema, which is not beside this
+/// copy.
 pub fn route_file(route: &Route) -> String {
     let lines = route.text.lines().filter(|line| !line.starts_with("#:schema"));
     format!("{HEAD}{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Matches the rest of a `Cache-Control` with a time of more than 59 s.
+/// Matches a `Cache-Control` with a time of more than 59 s in what follows.
 const LONG: &str = "(?=.*(age|revalidate|error)=0*([6-9][0-9]|[1-9][0-9][0-9]))";
 
 const MAPS: &str = "#
-# $NAME_arm: the side that a request of the route is assigned to: the one that it may choose ($chosen_arm),
-# else by the split.
-# $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
+# $NAME_arm: the side that a request of the route is assigned to: the one that its client chose ($chosen_arm), else the
+# split's.
+# $NAME_mirrored: whether the shadow gets the request too, whichever side answers the client.
 # $mirrored_route: tells the shadow the route of a mirrored request.
-# $NAME_old_way: at 0 %, the old side of a route is the app's like all the rest, and nobody stands in for it.
-# $NAME_too_long: whether a body is longer than the route takes, where the rest of the app takes longer ones.
-# $NAME_expires: while the route is being ramped, an answer that may be cached longer than a minute may be
-# cached for a minute, and a private one not at all. Else a wrong one would outlive the rollback.
-# proxy_cache_path: for a route with `cache`. 8 MB of keys are some 60,000 answers.
+# $NAME_old_way: the location for the old side. At 0 %, it is the one without a rescue by the new side.
+# $NAME_too_long: whether a body is longer than the route accepts, if the rest of the app accepts longer ones.
+# $NAME_expires: while the route is being ramped, an answer with a longer caching time may be cached for a minute, and a
+# private one not at all. Otherwise a wrong answer would outlive the rollback in caches.
+# proxy_cache_path: for a route with `cache`. 8 MB of keys are enough for some 60,000 answers.
 ";
 
 fn maps(app: &App, routes: &[Route]) -> String {
@@ -164,7 +164,7 @@ fn maps(app: &App, routes: &[Route]) -> String {
             text += &session::maps(route);
             continue;
         }
-        // Plain strings ignore case, and nginx refuses a method in lower case.
+        // Plain strings in a map ignore case, but nginx refuses methods in lower case anyway.
         let twice: String =
             route.asked_twice().iter().map(|it| format!("    \"1 {it}\" 1;\n")).collect();
         let _ = write!(
@@ -211,7 +211,7 @@ fn mirrored_routes(routes: &[Route]) -> String {
     )
 }
 
-/// The names of a server's paths in the access log. nginx calls a server by the first of its names.
+/// The names of a server's paths in the access log. `$server_name` is the first name of a server.
 fn paths(site: &Site<'_>) -> String {
     let server = site.names.first().map_or("", |name| name.as_str());
     let server = server.replace('.', "\\.").replace('*', "\\*");
@@ -220,32 +220,32 @@ fn paths(site: &Site<'_>) -> String {
 }
 
 const LOCATIONS: &str = "#
-# $carved is the route's name, $arm the assigned side, $side who answers. 594 to 596, 598 and 599 lead to
-# named locations, and 597 is nginx' own limit (nginx.conf); no server sends them. So a limit is never taken
-# for a 503 of the new side, which falls back.
+# $carved is the route's name, $arm the assigned side, $side the side that answers. The statuses 594 to 596, 598 and 599
+# lead to named locations, and 597 is nginx' own limit (nginx.conf). No server sends these statuses, so a limit is never
+# mistaken for a 503 of the new side, which falls back.
 #
-# A request is of the route by its path as the client wrote it: nginx decodes a path before it matches
-# locations but forwards it as it came, and /%71rcode or //qrcode is another path for the app.
+# A request belongs to the route by its path as the client wrote it. nginx decodes a path before it matches locations,
+# but forwards it unchanged, and for the app /%71rcode or //qrcode is another path.
 #
-# A route is stopped while its file in the folder stop/ exists: each request then goes to the old side,
-# whatever the split or a header says. nginx looks at every request, so no reload is needed. A side that
-# nobody stands in for (the old one of a stopped route, a fallback, a rescue) gets the time that the rest of
-# the app has, if its own is shorter.
+# A route is stopped while its file in the folder stop/ exists. All its requests then go to the old side, whatever the
+# split or a header says. nginx checks the file for every request, so no reload is needed. A side without a fallback
+# (the old side of a stopped route, a fallback, a rescue) gets at least the timeout of the rest of the app.
 #
-# Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits
-# for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
-# times gets a pause. A mirror makes a subrequest of every request, so on the new side, where that would be a
-# large part of the cost, only the sampled ones come to the location that has one.
+# Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits for it. So the
+# shadow answers before it compares, the timeouts are short, and a shadow that fails a few times gets no requests for a
+# while. A location with a mirror makes a subrequest for every request, which would be a large part of the cost of the
+# new side. So only the sampled requests to the new side go to a location with a mirror.
 #
-# A route with `cache` keeps what the new side's answers allow (Cache-Control), and asks nobody for it. Each is a
-# file, and making one costs several requests, so only what is asked for a second time is kept. During a ramp
-# nothing is kept or served from there: it would be evidence of no side. $NAME_state, which changes with every
-# move of the share, is part of the key, so what was kept before a rollback is never served after it.
+# A route with `cache` keeps answers of the new side if their Cache-Control allows it, and serves them without asking a
+# side. Each answer is a file, and writing one costs as much as several requests, so only answers that are requested a
+# second time are kept. During a ramp the cache is neither filled nor used, since a cached answer is no evidence about a
+# side. $NAME_state, which changes with every share, is part of the key, so answers from before a rollback are never
+# served after it.
 ";
 
-const REST: &str = "#\n# The location of everything that no route has.\n";
+const REST: &str = "#\n# The location of all requests that belong to no route.\n";
 
-/// The locations of a server's routes. `rest` is what the location of everything else has.
+/// The locations of a server's routes. `rest` is the content of the location of all other requests.
 fn locations(carve: &CarveFile, routes: &[&Route], upstreams: &Upstreams, rest: &str) -> String {
     let mut text = String::new();
     for route in routes {
@@ -259,7 +259,7 @@ fn locations(carve: &CarveFile, routes: &[&Route], upstreams: &Upstreams, rest: 
             let bare = path.trim_end_matches('/');
             let is_bare = |other: &&Route| other.file.path == Path::Exact(bare.to_owned());
             if !routes.iter().any(is_bare) {
-                // nginx itself would answer this path with a redirect to the one with the slash.
+                // Without this location, nginx would redirect the path to the one with the slash.
                 let _ = write!(text, "\nlocation = {bare} {{\n    {rest}}}\n");
             }
         }
@@ -267,7 +267,7 @@ fn locations(carve: &CarveFile, routes: &[&Route], upstreams: &Upstreams, rest: 
     text
 }
 
-/// A side, where it is, and what is said of a second try.
+/// A side, its address, and the lines about a second try.
 type To<'a> = (&'a Side, &'a SideUrl, String);
 
 fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
@@ -293,7 +293,7 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let new_side = with_retry(&file.new, upstreams.new_of(route));
     let to = |side: &To<'_>, group: &str| within(side.0.timeout.to_string(), side, group);
     let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
-    // After it nobody else is asked.
+    // For a location after which no other side is tried.
     let at_last = |side: &To<'_>, group: &str| {
         within(front::time(app.timeout.map(|time| time.max(side.0.timeout))), side, group)
     };
@@ -301,14 +301,14 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let too_many = "    error_page 597 = @too_many;\n";
     let gone = "    error_page 502 504 = @unavailable;\n";
     let (route_name, stop) = (&route.name, stop_file(route));
-    // A 503 for overload falls back too.
+    // 503 is included, so that an overloaded new side falls back too.
     let falls_back =
         format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
     let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
     let is_rescued = route.fallback() == Fallback::Both;
     let failed_new = if route.fallback() == Fallback::None { gone } else { &falls_back };
     let failed_old = if is_rescued { &rescued } else { gone };
-    // Who has not asked for it gets no answers of a side that nobody has given a share yet.
+    // At 0%, the new side must not rescue the old one unless the route file asks for that.
     let old_way = match is_rescued && file.fallback.is_none() {
         true => format!("${name}_old_way"),
         false => format!("@{name}_old"),
@@ -324,9 +324,9 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     if app.websocket {
         others += "    if ($passed_upgrade) {\n        return 598;\n    }\n";
     }
-    // Wherever a body may be read or sent on: else the server's limit counts there.
+    // Needed in every location that reads or sends a body, where otherwise the server's limit would apply.
     let limit = format!("    client_max_body_size {};\n", route.max_body());
-    // nginx looks at the length before it knows that a request is not of the route.
+    // nginx checks the length before it knows whether a request belongs to the route.
     let (first_limit, too_long, on_new) = match too_long::is_needed(app, route) {
         true => (String::new(), too_long::refused(&name), too_long::on_new(&name)),
         false => {
@@ -372,7 +372,7 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     text
 }
 
-/// Asks another server of the side once before the other side is asked, where nginx knows more than one.
+/// Tries another server of the side once before the other side is asked, if nginx knows several servers.
 fn retried(side: &Side, tries: Option<usize>) -> String {
     let status = if side.retry_500 { " http_500" } else { "" };
     tries.map_or_else(String::new, |tries| {
@@ -382,8 +382,8 @@ fn retried(side: &Side, tries: Option<usize>) -> String {
     })
 }
 
-/// What may be kept, and may be served again: to whoever asks for the same of the same host. Answers to
-/// requests with credentials are for one client (RFC 9111, section 3.5).
+/// The cache settings of a location. A kept answer is served to every client that requests the same target of the same
+/// host, but answers to requests with credentials are never kept (RFC 9111, section 3.5).
 fn cached(name: &str) -> String {
     let not = format!("${name}_ramped $http_authorization");
     format!(
@@ -392,17 +392,17 @@ fn cached(name: &str) -> String {
     )
 }
 
-/// The file that stops a route while it exists. nginx' root is the folder `stop` in its prefix.
+/// The file that stops a route while it exists. nginx' document root is the folder `stop` in its prefix.
 fn stop_file(route: &Route) -> String {
     format!("$document_root/{}", route.name)
 }
 
 fn admin(routes: &[Route]) -> String {
     let mut text = format!(
-        "{HEAD}#\n# The splits that this worker serves, as ramp wrote them; `ramp` polls them to see when a \
-         change is in\n# force. /stop/NAME says whether the route is stopped.\n"
+        "{HEAD}#\n# The splits that this worker serves, as `ramp` wrote them. `ramp` polls them to see when a change \
+         is in force.\n# /stop/NAME shows whether the route is stopped.\n"
     );
-    // The homes of sessions say which share they use.
+    // Not for routes of sessions, whose homes report the share that they use.
     let split = || routes.iter().filter(|route| !route.is_session());
     let all: Vec<String> =
         split().map(|route| format!("\"{}\":${}_state", route.name, route.variable())).collect();
@@ -429,11 +429,11 @@ fn admin(routes: &[Route]) -> String {
             stop_file(route)
         );
     }
-    // No character of these needs escaping: names and paths are checked.
+    // No other character needs escaping, since names and paths are checked.
     let listed: Vec<String> = routes.iter().map(|route| for_screens(route).to_string()).collect();
     let _ = write!(
         text,
-        "\n# For screens: the routes, and what people call their sides.\n\
+        "\n# For screens: the routes, and the names of their sides.\n\
          location = /routes.json {{\n    default_type application/json;\n    \
          add_header Cache-Control no-cache;\n    return 200 '[{}]\\n';\n}}\n",
         listed.join(",").replace('\'', "\\'")
@@ -441,7 +441,7 @@ fn admin(routes: &[Route]) -> String {
     text
 }
 
-/// What screens show of a route.
+/// The data that screens show about a route.
 fn for_screens(route: &Route) -> serde_json::Value {
     let called = |side: &Side, which: &str| side.name.clone().unwrap_or_else(|| which.to_owned());
     let mut shown = json!({

@@ -1,11 +1,11 @@
-//! How a request is passed on to a side: `proxy_pass`, and what a side behind TLS or below a path needs besides.
+//! How a request is passed on to a side: `proxy_pass`, and further lines for a side behind TLS or below a path.
 
 use std::fmt::Write;
 
 use crate::carve_file::App;
 use crate::side::{FarUrl, SideUrl};
 
-/// The lines of a location that passes requests to this group of a side's servers.
+/// The lines of a location that passes requests to `group`, the group of the side at `url`.
 pub(super) fn to(app: &App, url: &SideUrl, group: &str, indent: &str) -> String {
     let Some(far) = url.far() else {
         return format!("{indent}proxy_pass http://{group};\n");
@@ -16,7 +16,7 @@ pub(super) fn to(app: &App, url: &SideUrl, group: &str, indent: &str) -> String 
         text += &tls(app, far, "proxy", indent);
     }
     if !prefix.is_empty() {
-        // Clients know nothing of the path.
+        // Removes the path from redirects and cookies, since clients do not know it.
         let escaped = prefix.replace('.', "\\.");
         let _ = write!(
             text,
@@ -30,7 +30,7 @@ pub(super) fn to(app: &App, url: &SideUrl, group: &str, indent: &str) -> String 
     text + &format!("{indent}proxy_pass {scheme}://{group}{prefix}{target};\n")
 }
 
-/// How the certificate of a side is checked, by this module of nginx.
+/// The lines that make an nginx module (`proxy` or `grpc`) check the certificate of a side.
 pub(super) fn tls(app: &App, far: &FarUrl, module: &str, indent: &str) -> String {
     let lines = [
         "server_name on".to_owned(),

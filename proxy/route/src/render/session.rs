@@ -1,4 +1,4 @@
-//! The way of a route of sessions: homes choose the side, and streams pass in both directions at once.
+//! The nginx files of a route of sessions: homes choose the side, and streams flow in both directions at once.
 
 use std::fmt::Write;
 
@@ -9,8 +9,8 @@ use crate::file::Route;
 pub(super) fn upstreams(route: &Route) -> String {
     let (name, file) = (route.variable(), &route.file);
     let mut text = format!(
-        "\n# max_fails=0: a home that is marked as down is not asked for 10 s. If the other one ended meanwhile, the \
-         old side would\n# serve, and keys that wait on the new side would have their other half there.\n\
+        "\n# max_fails=0: nginx would not ask a home that is marked as down for 10 s. If the other home ended \
+         meanwhile, requests\n# would go to the old side, apart from partners that wait on the new side.\n\
          upstream {name}_homes {{\n    zone {name}_homes 64k;\n"
     );
     for (number, home) in file.homes.iter().enumerate() {
@@ -22,7 +22,7 @@ pub(super) fn upstreams(route: &Route) -> String {
         if let Some(url) = &side.url {
             let _ = write!(
                 text,
-                "\n# max_fails=0: a side that is marked as down could not complete the pairs that it holds.\n\
+                "\n# max_fails=0: a side that is marked as down could not complete its pairs.\n\
                  upstream {name}_{which} {{\n    zone {name}_{which} 64k;\n    server {} max_fails=0;\n}}\n",
                 url.server()
             );
@@ -35,7 +35,7 @@ pub(super) fn maps(route: &Route) -> String {
     let name = route.variable();
     format!(
         "\n# --- {}: {}\n\
-         # The side that a home gives; the old one if none answers.\n\
+         # The side that a home returns; the old one if no home answers.\n\
          map $upstream_http_x_home ${name}_home {{\n    volatile; # a request and its subrequest share variables\n    \
          default old;\n    new     new;\n}}\n\
          map $side ${name}_group {{\n    volatile;\n    default {name}_old;\n    new     {name}_new;\n}}\n",
@@ -43,7 +43,7 @@ pub(super) fn maps(route: &Route) -> String {
     )
 }
 
-/// What both locations of a route have: the way of a stream.
+/// The lines that both locations of a route have in common, which pass on a stream.
 fn stream(carve: &CarveFile, route: &Route) -> String {
     let name = route.variable();
     let idle = route.file.idle_timeout;
@@ -60,7 +60,7 @@ fn stream(carve: &CarveFile, route: &Route) -> String {
     text
 }
 
-/// The question to the homes. A stopped route's waits less: a home that hangs must not hold up a stop.
+/// The location that asks the homes. For a stopped route it waits less, since a home that hangs must not delay a stop.
 fn question(route: &Route, path: &str, is_stopped: bool) -> String {
     let name = route.variable();
     let (header, timeouts) = match is_stopped {
@@ -83,12 +83,13 @@ fn question(route: &Route, path: &str, is_stopped: bool) -> String {
     )
 }
 
-const ABOUT: &str = "# A home tells the side of each request before the body is read (auth_request): the side that holds its
-# key, else the one that the client may choose, else the share's. HTTP/2 to the sides, because over HTTP/1
-# nginx stops sending a body once the answer has begun. No mirror, no fallback, no share in this file.
+const ABOUT: &str = "\
+# A home tells nginx the side of each request before the body is read (auth_request): the side that holds the key, else
+# the side that the client chose, else the share's. nginx uses HTTP/2 to the sides, because over HTTP/1 it stops sending
+# a body once the answer has begun. There is no mirror, no fallback and no share in this file.
 #
-# While the route is stopped, the homes are asked another way: only who waits on the new side still finds
-# its partner there, and every new key goes to the old side.
+# While the route is stopped, nginx asks the homes with another header: clients that already wait on the new side still
+# get their partners there, and every new key goes to the old side.
 ";
 
 pub(super) fn locations(carve: &CarveFile, route: &Route) -> String {

@@ -1,8 +1,8 @@
-//! A route's limit of bodies, where the rest of the app takes longer ones.
+//! A route's limit of bodies, if the rest of the app accepts longer ones.
 //!
-//! nginx compares a body's length with the location's limit before it looks at the method, and a POST to the path of a
-//! route that only reads is the app's. So the location has the app's limit, a map finds lengths beyond the route's, and
-//! a body without a length meets the limit of the named location that reads it.
+//! nginx compares a body's length with the location's limit before it looks at the method, but a POST to the path of a
+//! route that only reads belongs to the app. So the location has the app's limit, a map finds lengths beyond the
+//! route's limit, and a body without a length meets the limit of the named location that reads it.
 
 use crate::carve_file::App;
 use crate::file::Route;
@@ -29,7 +29,7 @@ pub(super) fn on_new(name: &str) -> String {
     format!("    error_page 594 = @{name}_new;\n    return 594;\n")
 }
 
-/// A regular expression of the decimal numbers above one.
+/// A regular expression for all decimal numbers above `number`.
 fn larger_than(number: u64) -> String {
     let digits = number.to_string();
     let longer = format!("[1-9]\\d{{{},}}", digits.len());

@@ -1,4 +1,4 @@
-//! The groups of servers: `upstreams.conf`.
+//! `upstreams.conf`: the groups of servers.
 
 use std::fmt::Write;
 
@@ -9,35 +9,34 @@ use crate::side::SideUrl;
 use crate::units::Time;
 
 const ABOUT: &str = "#
-# nginx closes idle connections before the sides do: keep_alive of carve.toml. Otherwise a request could use a
-# connection that is closing. keepalive_requests ends each
-# connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
-# its share.
+# nginx closes idle connections before the sides do (keep_alive of carve.toml), since otherwise a request could use a
+# connection that is closing. keepalive_requests ends each connection after some seconds of load, so that a new pod
+# gets its share: a Service of Kubernetes balances connections, not requests.
 #
-# Passive health: after three failures of a listing, nginx sends its server no requests for some seconds,
-# then tries it with one, so only a few clients wait for the timeout of a server that is down or hangs.
-# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request
-# that failed on a stale kept connection is repeated at the other listing (nginx.conf). A route has groups
-# of its own: one that hangs takes neither the pages nor the other routes with it. old has the pages, new
-# what app-locations.conf sends there. The zone makes all workers count together.
+# Passive health: after three failures of a listing, nginx sends its server no requests for some seconds, then tries it
+# with one, so only a few clients wait for the timeout of a server that is down or hangs. Each server is listed twice,
+# because nginx ignores max_fails in a group of one, and because a request that failed on a stale kept connection is
+# repeated at the other listing (nginx.conf). Each route has groups of its own, so that a route that hangs does not
+# affect the pages or other routes. old serves the pages, new the locations of app-locations.conf. The zone lets all
+# workers count failures together.
 ";
 
 const RESOLVED: &str = "#
-# Of a name with `resolve`, every address is a server of its own: nginx leaves a pod alone that hangs, refuses or
-# is broken, and the others go on. It asks DNS every 2 s. Without an answer it keeps the addresses that it has; if
-# DNS says that there are none, the group is empty, and the other side answers. The second listing, the same pods as
-# backup, is for the last pod: with it max_fails counts, and what failed on a stale connection is repeated.
-# max_conns is of each pod.
+# With `resolve`, every address of a name is a server of its own: nginx stops using a pod that hangs, refuses
+# connections or is broken, and goes on with the others. It asks DNS every 2 s. If DNS does not answer, it keeps the
+# addresses; if DNS has none, the group is empty, and the other side answers. The second listing, the same pods as
+# backup, is for the case of a single pod: with it max_fails works, and a request that failed on a stale connection is
+# repeated. max_conns applies to each pod.
 
-include resolver.conf; # where DNS is; start.sh writes it
+include resolver.conf; # the DNS servers; start.sh writes it
 ";
 
-/// Idle connections that each worker keeps to a side. A worker that gets more answers than this between two
-/// looks at its events closes the rest, and connects anew for the next requests.
+/// Idle connections that each worker keeps to a side. If more connections become idle in one round of its event loop,
+/// the worker closes the rest and must open new ones for the next requests.
 const KEPT: u32 = 256;
 /// How long a side of a route gets no requests after failures. The other side answers meanwhile.
 const ROUTE_PAUSE: &str = "5s";
-/// The same for the app's pages, which nobody else can answer: they are back soon after the app.
+/// The same pause for the app's pages. Shorter, since no other side can answer them.
 const APP_PAUSE: &str = "2s";
 const SHADOW_PAUSE: &str = "10s";
 
@@ -49,7 +48,7 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
     let of_hosts = (1..).zip(&carve.hosts).map(|(number, host)| (hosts::group(number), &host.app));
     for (name, app) in [("old".to_owned(), &upstreams.old)].into_iter().chain(of_hosts) {
         groups.watched(&name, app, APP_PAUSE, KEPT);
-        // Connections that speak HTTP/2 are not kept among others.
+        // A group of its own, since HTTP/2 connections must not be kept among others.
         if front::has_grpc(carve) {
             groups.group(&format!("{name}_grpc"), app, &["max_fails=0"], 32);
         }
@@ -94,14 +93,13 @@ impl Groups<'_> {
         self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
     }
 
-    /// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
-    /// group.
+    /// A group that accepts `limit` requests at once and refuses further ones. nginx counts connections per group.
     fn bounded(&mut self, name: &str, url: &SideUrl, limit: u32) {
         self.group(name, url, &[&format!("max_conns={limit}")], 16);
     }
 
     fn group(&mut self, name: &str, url: &SideUrl, listings: &[&str], kept: u32) {
-        // 64k are too small for a hundred pods.
+        // 64k is too small for a hundred pods.
         let (zone, resolve) =
             if self.upstreams.is_resolved(url) { ("512k", "resolve ") } else { ("64k", "") };
         let names = self.upstreams.servers(url);

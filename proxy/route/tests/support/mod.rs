@@ -1,4 +1,4 @@
-//! A real nginx with the files of `proxy/`, as it stands before an app of somebody's own.
+//! A real nginx with the files of `proxy/`, before any app.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -19,7 +19,7 @@ pub(crate) use service_kit::testing::Process;
 use service_kit::testing::holds_within;
 use tempfile::TempDir;
 
-/// An app of `apps/` on an address.
+/// Starts an app of `apps/` on an address.
 pub(crate) fn app(file: &str, address: SocketAddr) -> Process {
     let program = if file.ends_with(".py") { "python3" } else { "node" };
     let mut command = Command::new(program);
@@ -29,7 +29,7 @@ pub(crate) fn app(file: &str, address: SocketAddr) -> Process {
     process
 }
 
-/// What a front is made of.
+/// The settings of a front.
 pub(crate) struct Setup {
     pub(crate) carve: CarveFile,
     pub(crate) routes: Vec<Route>,
@@ -53,7 +53,7 @@ impl Front {
         Front::start_at(setup, BTreeMap::new())
     }
 
-    /// The same with the addresses of names.
+    /// Like [`Front::start`], with the addresses of names.
     pub(crate) fn start_at(setup: Setup, addresses: BTreeMap<String, Vec<SocketAddr>>) -> Self {
         let [addr, admin] = [(); 2].map(|()| service_kit::free_address().unwrap());
         let readable = Permissions::from_mode(0o755);
@@ -75,7 +75,7 @@ impl Front {
         let says = || fs::read_to_string(front.at("nginx.log")).unwrap();
         let listens = |at: SocketAddr| eventually(|| TcpStream::connect(at).is_ok());
         assert!(listens(front.addr) && listens(front.admin), "{}", says());
-        // It listens before it heeds signals: a reload now would end it.
+        // nginx listens before it handles signals, so a reload before this would end it.
         assert_eq!(ask(front.admin, "GET /livez", "", b"").status, 200);
         front
     }
@@ -84,7 +84,7 @@ impl Front {
         self.folder.path().join(name)
     }
 
-    /// Writes nginx' files anew.
+    /// Writes nginx' files again.
     pub(crate) fn write(&self) {
         let proxy = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
         for name in SHARED {
@@ -116,7 +116,7 @@ impl Front {
         }
     }
 
-    /// Writes what ramp writes of a route.
+    /// Writes the files of a route that ramp writes.
     pub(crate) fn split(&self, route: &str, percent: u8, is_held: bool) {
         let name = route.replace('-', "_");
         let split = match percent {
@@ -145,7 +145,7 @@ impl Front {
     }
 }
 
-/// An answer as it came.
+/// An answer as received.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -154,19 +154,19 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A header's value; empty if there is none.
+    /// A header's value; empty if the header is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         header(&self.head, name)
     }
 }
 
-/// The value of a header, also of those that an app says it got.
+/// The value of a header among these lines, which an app may have echoed.
 pub(crate) fn header<'a>(lines: &'a str, name: &str) -> &'a str {
     let mut headers = lines.lines().filter_map(|line| line.split_once(": "));
     headers.find(|(header, _)| header.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
 }
 
-/// Sends a request over a connection of its own, and reads its answer.
+/// Sends a request over a new connection, and reads the answer.
 pub(crate) fn ask(addr: SocketAddr, line: &str, headers: &str, body: &[u8]) -> Answer {
     let mut stream = connect(addr);
     let length = match body.len() {
@@ -176,7 +176,7 @@ pub(crate) fn ask(addr: SocketAddr, line: &str, headers: &str, body: &[u8]) -> A
     let host = if headers.starts_with("Host: ") { "" } else { "Host: app.example\r\n" };
     let head = format!("{line} HTTP/1.1\r\n{host}Connection: close\r\n{length}{headers}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
-    // A refused body is not read.
+    // nginx does not read a body that it refuses.
     let _ = stream.write_all(body);
     read(stream)
 }
@@ -187,7 +187,7 @@ pub(crate) fn connect(addr: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Reads to the end of the connection.
+/// Reads until the connection ends.
 pub(crate) fn read(mut stream: TcpStream) -> Answer {
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
@@ -197,11 +197,11 @@ pub(crate) fn read(mut stream: TcpStream) -> Answer {
     Answer { status, head: head.to_owned(), body: body.to_owned() }
 }
 
-/// A WebSocket of a client.
+/// A client's WebSocket.
 pub(crate) struct WebSocket(BufReader<TcpStream>);
 
 impl WebSocket {
-    /// The socket, or the status of an answer that is none.
+    /// Opens a WebSocket. If the app does not accept it, the error is the head of the answer.
     pub(crate) fn open(addr: SocketAddr, path: &str) -> Result<Self, String> {
         let mut stream = connect(addr);
         let head = format!(
@@ -221,7 +221,7 @@ impl WebSocket {
         if head.starts_with("HTTP/1.1 101") && is_accepted { Ok(Self(socket)) } else { Err(head) }
     }
 
-    /// Sends a text, and returns what comes back.
+    /// Sends a text, and returns the answer.
     pub(crate) fn echo(&mut self, text: &str) -> String {
         let mask = [1, 2, 3, 4];
         let mut frame = vec![0x81, 0x80 | text.len() as u8];

@@ -1,10 +1,10 @@
-//! Answers, and what differs between them.
+//! The answers of the app and the proxy, and the differences between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ureq::http::HeaderMap;
 
-/// Of the connection or of this one answer, or what each proxy has of its own.
+/// Headers that are not compared: they belong to the connection or to one answer, or every proxy sets its own.
 const OWN: [&str; 11] = [
     "connection",
     "content-length",
@@ -19,7 +19,7 @@ const OWN: [&str; 11] = [
     "age",
 ];
 
-/// What one request brought.
+/// The outcome of one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Whole {
@@ -27,7 +27,7 @@ pub(super) enum Answer {
         headers: BTreeMap<String, Vec<String>>,
         body: Vec<u8>,
     },
-    /// Why there is none.
+    /// No answer, for this reason.
     None(String),
 }
 
@@ -36,7 +36,7 @@ impl Answer {
         let mut of_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in headers {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // A cookie's value is a token, mostly; its name and its attributes are what can break.
+            // A cookie's value is mostly a token that differs each time. A proxy can break its name and attributes.
             let value = match (name.as_str(), value.split_once('=')) {
                 ("set-cookie", Some((cookie, rest))) => {
                     let attributes = rest.find(';').map_or("", |at| &rest[at..]);
@@ -49,7 +49,7 @@ impl Answer {
         Answer::Whole { status, headers: of_name, body }
     }
 
-    /// Its status, or why there is none.
+    /// The status, or why there is no answer.
     pub(super) fn outcome(&self) -> String {
         match self {
             Answer::Whole { status, .. } => status.to_string(),
@@ -58,7 +58,8 @@ impl Answer {
     }
 }
 
-/// What differs through the proxy from what the app answered twice. What differs between these two is no difference.
+/// The differences between the app's answers and the proxy's, one line each. Ignores what differs between the app's own
+/// two answers.
 pub(super) fn differences(app: &[Answer; 2], proxied: &Answer) -> Vec<String> {
     let (one, two, through) = match (&app[0], &app[1], proxied) {
         (
@@ -104,11 +105,11 @@ pub(super) fn differences(app: &[Answer; 2], proxied: &Answer) -> Vec<String> {
     lines
 }
 
-/// That the outcomes differ; nothing if they don't.
+/// Compares only the statuses: one line if they differ, none if they match or both have no answer.
 pub(super) fn outcomes(app: &Answer, proxied: &Answer) -> Vec<String> {
     let is_same = match (app, proxied) {
         (Answer::Whole { status, .. }, Answer::Whole { status: other, .. }) => status == other,
-        // The words of two failures may differ.
+        // Two failures match, even if their messages differ.
         (Answer::None(_), Answer::None(_)) => true,
         _ => false,
     };

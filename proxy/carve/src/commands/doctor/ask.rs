@@ -1,4 +1,4 @@
-//! Asks the app and the proxy the same.
+//! Sends the app and the proxy the same requests.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,15 +13,15 @@ use super::answers::{Answer, differences, outcomes};
 
 /// Longest wait for a whole answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How much of a body is compared.
+/// How many bytes of a body are compared.
 const MAX_BODY: u64 = 16 << 20;
-/// Later than the app's by this is a stream that somebody has buffered.
+/// If the first byte comes this much later through the proxy, something has buffered the stream.
 const LATE: Duration = Duration::from_secs(1);
 const LONG_COOKIE: usize = 9000;
 
 pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
-/// How the length of an upload is told.
+/// How an upload announces its length.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transfer {
     Length,
@@ -41,7 +41,7 @@ impl Transfer {
     }
 }
 
-/// The app and the proxy before it.
+/// The app and the proxy in front of it.
 pub(super) struct Sides {
     agent: Agent,
     pub(super) app: Uri,
@@ -63,7 +63,7 @@ impl Sides {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(concat!("carve-doctor/", env!("CARGO_PKG_VERSION")))
-            // An answer to one request must not hang on the connection of another.
+            // Each request gets a new connection, so that no request fails because of an earlier one.
             .max_idle_connections(0)
             .proxy(None);
         let ca = ca.map(|file| std::fs::read(file).with_context(|| file.display().to_string()));
@@ -77,7 +77,7 @@ impl Sides {
     }
 
     /// # Errors
-    /// If the app itself does not answer: then there is nothing to compare with.
+    /// If the app does not answer, since there is then nothing to compare with.
     pub(super) fn app_answers(&self, path: &str) -> anyhow::Result<()> {
         match self.get(&self.app, Method::GET, path, &Vec::new()) {
             Answer::None(why) => bail!("{} does not answer: {why}", self.app),
@@ -85,7 +85,7 @@ impl Sides {
         }
     }
 
-    /// What differs for a path, by the way it is asked.
+    /// Requests a path in several ways. Returns the name of each way and the differences found.
     pub(super) fn page(&self, path: &str) -> Vec<(&'static str, Vec<String>)> {
         let long = HeaderValue::from_str(&format!("carve_doctor={}", "x".repeat(LONG_COOKIE)));
         let proxy = self.proxy.authority().map_or("", |it| it.host());
@@ -120,7 +120,8 @@ impl Sides {
         ways.into_iter()
             .map(|(name, method, headers)| {
                 let ask = |side| self.get(side, method.clone(), path, &headers);
-                // The proxy between the two: what changes by itself with time changes between them.
+                // Asks the proxy between the two requests to the app, so that what changes with time also differs
+                // between the app's two answers.
                 let first = ask(&self.app);
                 let proxied = ask(&self.proxy);
                 (name, differences(&[first, ask(&self.app)], &proxied))
@@ -128,7 +129,7 @@ impl Sides {
             .collect()
     }
 
-    /// What differs for a large POST.
+    /// Sends a POST of `size` bytes to both and compares the statuses. Returns the differences.
     pub(super) fn upload(&self, path: &str, size: u64, transfer: Transfer) -> Vec<String> {
         let send = |side: &Uri| {
             let mut headers = Vec::new();
@@ -150,13 +151,13 @@ impl Sides {
             whole(answer)
         };
         match send(&self.app) {
-            // It answers and closes before it has read all, so whether its answer arrives is chance.
+            // The app has answered and closed before it read everything, so it is chance whether its answer arrives.
             Answer::None(_) => Vec::new(),
             answer => outcomes(&answer, &send(&self.proxy)),
         }
     }
 
-    /// What differs for an answer that lasts.
+    /// Reads a streamed answer from both for `lasting`. Reports differing statuses, a late first byte and an early end.
     pub(super) fn stream(&self, path: &str, lasting: Duration) -> Vec<String> {
         // One after the other: a server with one thread would answer only one.
         let [app, proxied] = [&self.app, &self.proxy].map(|side| self.lasts(side, path, lasting));
@@ -194,7 +195,7 @@ impl Sides {
         loop {
             match reader.read(&mut buffer) {
                 Ok(1..) => lasted.first = lasted.first.min(begin.elapsed()),
-                // At its time limit it still lasted.
+                // The read timed out: the stream still lasted at the time limit.
                 Err(_) if begin.elapsed() >= lasting => return Ok(lasted),
                 Ok(0) | Err(_) => {
                     lasted.end = Some(begin.elapsed());
@@ -219,7 +220,7 @@ impl Sides {
     ) -> Result<Response<Body>, ureq::Error> {
         let url = format!("{}{path}", side.to_string().trim_end_matches('/'));
         let mut request = Request::builder().method(method).uri(url);
-        // The app sees the host that clients name, as it does behind the proxy.
+        // Behind the proxy the app sees the host that clients name, so a direct request names the same host.
         if let Some(host) = self.proxy.authority() {
             request = request.header(HOST, host.as_str());
         }
@@ -236,12 +237,12 @@ impl Sides {
     }
 }
 
-/// An answer that was read for a time.
+/// A streamed answer, read up to a time limit.
 struct Lasted {
     status: u16,
-    /// When its first byte came.
+    /// When the first byte came; the time limit if none did.
     first: Duration,
-    /// When it ended, if it did.
+    /// When the answer ended; `None` if it lasted until the time limit.
     end: Option<Duration>,
 }
 

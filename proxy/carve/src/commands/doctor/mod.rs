@@ -1,4 +1,4 @@
-//! `carve doctor`: what works without the proxy and does not work, or not as well, with it.
+//! `carve doctor`: finds what works at the app itself, but fails or changes through the proxy.
 
 mod answers;
 mod ask;
@@ -27,9 +27,9 @@ Examples:
   carve doctor / --app http://127.0.0.1:8888 --proxy https://app.example.com --header 'Cookie: session=...'
   carve doctor /files --websocket /live --stream /events --upload /files --size 200m
 
-Each path is asked with GET and HEAD, with compression, with a cookie of 9 kB, and as a load balancer with TLS
-would send it on; of the app twice, so that what changes by itself is no difference. Uploads are sent only where
---upload names a path: POST may change something there.
+The doctor sends each path with GET and HEAD, with compression, with a cookie of 9 kB, and with the headers of a load
+balancer that ends TLS. It asks the app twice and ignores what differs between these two answers. It uploads only to
+the paths of --upload, since a POST may change something there.
 
 Exit codes:
   0  nothing differs
@@ -42,10 +42,10 @@ pub(crate) struct Doctor {
     /// The paths, with their queries
     #[arg(default_value = "/", value_name = "PATH")]
     paths: Vec<String>,
-    /// The app itself [default: the old side of what `carve up` started]
+    /// The app itself [default: the old side of the stack `carve up` started]
     #[arg(long, value_name = "URL")]
     app: Option<String>,
-    /// The proxy before it [default: that of what `carve up` started]
+    /// The proxy in front of it [default: that of the stack `carve up` started]
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
     /// A header of each request, such as the cookie of a login; can be repeated
@@ -66,7 +66,7 @@ pub(crate) struct Doctor {
     /// How long a stream and a WebSocket must last
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = timeout)]
     lasting: Duration,
-    /// Certificates to trust, as PEM, in place of the usual ones
+    /// Certificates to trust, as PEM, instead of the public ones
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Print the findings as JSON
@@ -86,12 +86,12 @@ impl FromStr for Header {
     fn from_str(text: &str) -> anyhow::Result<Self> {
         let (name, value) = text.split_once(':').context("must be NAME: VALUE")?;
         let value = value.trim().parse().with_context(|| format!("{name}'s value"))?;
-        let name = name.trim().parse().with_context(|| format!("{name:?} is no header name"))?;
+        let name = name.trim().parse().with_context(|| format!("{name:?} is not a header name"))?;
         Ok(Header(name, value))
     }
 }
 
-/// What was tried, and what differs; nothing if it works as without the proxy.
+/// What was tried, and what differs through the proxy; `differs` is empty if nothing does.
 #[derive(Debug, Serialize)]
 struct Finding {
     tried: String,
@@ -111,7 +111,7 @@ impl Doctor {
         let sides = Sides::new(app, proxy, headers, self.ca.as_deref())?;
         sides.app_answers(&self.paths[0])?;
         let findings = thread::scope(|scope| -> anyhow::Result<Vec<Finding>> {
-            // They wait most of their time.
+            // These wait most of the time, so each gets a thread.
             let waits: Vec<_> = (self.websocket.iter().map(|path| (path, true)))
                 .chain(self.stream.iter().map(|path| (path, false)))
                 .map(|(path, is_websocket)| {
@@ -162,14 +162,16 @@ impl Doctor {
         Ok(ExitCode::from(u8::from(differ > 0)))
     }
 
-    /// The app and the proxy.
+    /// The URLs of the app and the proxy: from the flags, else those of the stack in the run folder. Fails if neither
+    /// gives them, or one is not a URL of only scheme, host and port.
     fn sides(&self) -> anyhow::Result<(Uri, Uri)> {
         let started = match (&self.app, &self.proxy) {
             (Some(_), Some(_)) => None,
             _ => {
                 let run_dir = self.run.path()?;
-                let nothing =
-                    || format!("nothing was started in {}: --app and --proxy", run_dir.display());
+                let nothing = || {
+                    format!("nothing was started in {}: give --app and --proxy", run_dir.display())
+                };
                 let started = carve::local::render::started_in(&run_dir)?.with_context(nothing)?;
                 Some((started.old, format!("http://{}", self.run.started()?.addresses.proxy)))
             }

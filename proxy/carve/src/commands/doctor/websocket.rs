@@ -1,4 +1,4 @@
-//! Opens a WebSocket at the app and through the proxy, and keeps both for a time.
+//! Opens a WebSocket at the app and through the proxy, and keeps both open for a time.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -20,21 +20,22 @@ type Socket = WebSocket<MaybeTlsStream<TcpStream>>;
 
 /// Longest wait for the handshake, and for the answer to a ping.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The payload of the ping in the end.
+/// The payload of the ping that is sent last.
 const PING: Bytes = Bytes::from_static(b"carve doctor");
 
 /// How a WebSocket went.
 #[derive(Debug)]
 enum Went {
-    /// It was not opened, for this reason.
+    /// It did not open, for this reason.
     Refused(String),
-    /// It was open for less time than it should have been.
+    /// It ended too early: after how long, and why.
     Ended(Duration, String),
     Lasted,
 }
 
 impl Sides {
-    /// What differs for a WebSocket that is open for a time, without messages of ours, and answers a ping then.
+    /// Keeps a WebSocket open at both for `lasting` without sending a message, then sends a ping. Returns a line if it
+    /// goes differently at the app and through the proxy.
     pub(super) fn websocket(&self, path: &str, lasting: Duration) -> Vec<String> {
         let [app, proxied] = [&self.app, &self.proxy].map(|side| self.talk(side, path, lasting));
         let words = |went: &Went| match went {
@@ -91,7 +92,7 @@ impl Sides {
         let scheme = if is_tls { "wss" } else { "ws" };
         let mut request = format!("{scheme}://{authority}{path}").into_client_request()?;
         let headers = request.headers_mut();
-        // As the page of a browser asks, whose address is the proxy's.
+        // As a browser does on a page that it loaded from the proxy.
         let host = self.proxy.authority().map_or("", |it| it.as_str());
         let origin = format!("{}://{host}", self.proxy.scheme_str().unwrap_or("http"));
         headers.insert(HOST, host.parse()?);
@@ -102,7 +103,7 @@ impl Sides {
         let stream = connect(name, port)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         let mut socket = self.shake_hands(request, stream)?;
-        // To look at the clock meanwhile.
+        // Short reads, so that `talk` can check the time between them.
         let stream = match socket.get_mut() {
             MaybeTlsStream::Plain(stream) => stream,
             #[cfg(feature = "tls")]
@@ -126,7 +127,7 @@ impl Sides {
         opened(tungstenite::client_tls_with_config(request, stream, None, self.connector()?))
     }
 
-    /// What trusts the certificates of `--ca`; the usual ones without.
+    /// A connector that trusts the certificates of `--ca`; `None` without `--ca`, which trusts the public ones.
     #[cfg(feature = "tls")]
     fn connector(&self) -> Result<Option<tungstenite::Connector>, Error> {
         if self.ca.is_empty() {
@@ -137,7 +138,7 @@ impl Sides {
     }
 }
 
-/// The socket of a handshake.
+/// The socket of a completed handshake. An interrupted handshake becomes a timeout error.
 fn opened<R: HandshakeRole>(
     outcome: Result<(Socket, Response), HandshakeError<R>>,
 ) -> Result<Socket, Error> {
@@ -147,7 +148,7 @@ fn opened<R: HandshakeRole>(
     })
 }
 
-/// The first of the name's addresses that takes a connection.
+/// Connects to the first of the name's addresses that accepts. Fails with the error of the last address.
 fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{name} has no address"));
     for address in (name, port).to_socket_addrs()? {

@@ -25,11 +25,11 @@ const VERSION: u32 = 1;
 /// How many kinds a program may declare. Each becomes a label of a metric.
 pub(super) const MAX_KINDS: usize = 32;
 const MAX_KIND_BYTES: usize = 32;
-/// Longest detail that is kept, in characters.
+/// The longest detail that is kept, in characters.
 const MAX_DETAIL_CHARS: usize = 300;
 
-/// Reads the first line of the program: the kinds that it may answer. The error is what is wrong with it, without
-/// quoting it.
+/// Reads the program's first line, which declares the kinds of its mismatches. The error says what is wrong with the
+/// line, without quoting it.
 pub(super) fn read_hello(line: &[u8]) -> Result<BTreeSet<Arc<str>>, String> {
     #[derive(Deserialize)]
     struct Hello {
@@ -53,7 +53,7 @@ pub(super) fn read_hello(line: &[u8]) -> Result<BTreeSet<Arc<str>>, String> {
     Ok(kinds.into_iter().map(Arc::from).collect())
 }
 
-/// `status` and `header` are compared before the program is asked.
+/// Whether a program may declare this kind. `status` and `header` are not allowed, since carve compares these itself.
 fn is_kind(name: &str) -> bool {
     let allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
     (1..=MAX_KIND_BYTES).contains(&name.len())
@@ -61,7 +61,7 @@ fn is_kind(name: &str) -> bool {
         && !["status", "header"].contains(&name)
 }
 
-/// The line that asks for a verdict, with its end.
+/// The line that asks for a verdict, including its line end.
 pub(super) fn question(id: u64, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Vec<u8> {
     #[derive(Serialize)]
     struct Question<'a> {
@@ -89,8 +89,8 @@ pub(super) fn question(id: u64, asked: &Asked<'_>, old: &Answer<'_>, new: &Answe
 #[derive(Serialize)]
 struct Side {
     status: u16,
-    /// Names in lower case. The lines of a repeated header are joined with `, `. Without `content-encoding`: the
-    /// body is decoded.
+    /// The headers, with names in lower case. The lines of a repeated header are joined with `, `. `content-encoding`
+    /// is left out, since the body is decoded.
     headers: BTreeMap<String, String>,
     body_b64: String,
 }
@@ -114,7 +114,7 @@ impl Side {
     }
 }
 
-/// Reads the answer to the question `id`. The error is what is wrong with it, without quoting it.
+/// Reads the answer to the question `id`. The error says what is wrong with the line, without quoting it.
 pub(super) fn read_verdict(
     line: &[u8],
     id: u64,

@@ -1,12 +1,11 @@
 //! The judge `exec`: a program of the user. [`message`] has the protocol.
 //!
-//! One process judges one pair at a time. It starts with the first pair. Whatever it does wrong, it is
-//! killed with its process group, the pair is `Unjudged`, and the next start waits: 100 ms after the
-//! first failure, then twice as long each time, up to 10 s. Until then pairs are `Unjudged` at once.
-//! The wait begins anew at 100 ms after a process has judged for 10 s.
+//! One process judges one pair at a time. It starts with the first pair. If it breaks the protocol or a limit, it is
+//! killed with its process group, the pair is `Unjudged`, and the next start waits: 100 ms after the first failure,
+//! then twice as long each time, up to 10 s. Until the next start, pairs are `Unjudged` at once. Once a process has
+//! judged for 10 s, the wait is reset to 100 ms.
 //!
-//! A pair takes at most `timeout` from its question to the answer, and before that at most `timeout`
-//! for the pairs before it and for the program's start.
+//! A pair waits at most `timeout` for earlier pairs and the program's start, and then at most `timeout` for the answer.
 
 mod message;
 mod program;
@@ -31,7 +30,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const LONGEST_TIMEOUT: Time = Time::seconds(60);
 
-/// Asks the user's program.
+/// Runs the user's program and asks it for verdicts.
 #[derive(Debug)]
 pub(crate) struct Exec {
     settings: ExecSettings,
@@ -43,7 +42,7 @@ pub(crate) struct Exec {
     counters: Counters,
 }
 
-/// The program's process, and when the next may start.
+/// The program's process, if it runs, and when the next one may start.
 #[derive(Debug, Default)]
 struct Runner {
     running: Option<Running>,
@@ -55,16 +54,16 @@ struct Runner {
 struct Running {
     program: Program,
     since: Instant,
-    /// `None` before its hello.
+    /// The declared kinds; `None` before the program's hello.
     kinds: Option<BTreeSet<Arc<str>>>,
     last_id: u64,
 }
 
 /// Why there is no verdict.
 enum Refused {
-    /// The program failed now.
+    /// The program failed while it judged this pair or started for it.
     Failed(Trouble),
-    /// The program is not there yet.
+    /// The program is still starting, or waits for its next start.
     Waiting(String),
 }
 
@@ -101,7 +100,7 @@ impl Exec {
         })
     }
 
-    /// Starts the program, if it does not run, and waits for its hello.
+    /// Starts the program if it does not run, and waits for its hello.
     pub(crate) fn start(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + self.settings.start_timeout.0;
         let Some(mut lease) = self.lease(deadline) else { bail!("the program is busy") };
@@ -142,7 +141,7 @@ impl Exec {
         self.counters.read()
     }
 
-    /// Takes the program for one pair; `None` if others have it until the deadline.
+    /// Takes the program for one pair; `None` if other pairs keep it until the deadline.
     fn lease(&self, deadline: Instant) -> Option<Lease<'_>> {
         let left = deadline.saturating_duration_since(Instant::now());
         let taken = |runner: &mut Option<Runner>| runner.is_none();
@@ -153,7 +152,7 @@ impl Exec {
         Some(Lease { exec: self, runner: runner.take()? })
     }
 
-    /// The program, running and greeted.
+    /// Starts the program if needed, and returns it once it has sent its hello.
     fn ready<'r>(
         &self,
         runner: &'r mut Runner,
@@ -188,7 +187,7 @@ impl Exec {
         let line = running.program.listen(deadline.min(running.since + limit))?;
         let Some(line) = line else {
             return Err(match running.since.elapsed() >= limit {
-                true => Failure::Hello.because(format!("it said no hello within {limit:?}")).into(),
+                true => Failure::Hello.because(format!("it sent no hello within {limit:?}")).into(),
                 false => Refused::Waiting("the program is still starting".to_owned()),
             });
         };
@@ -202,7 +201,7 @@ impl Exec {
         Ok(kinds)
     }
 
-    /// Counts why there is no verdict, kills a program that failed, and says it for people.
+    /// Counts why there is no verdict, kills the program if it failed, and describes the reason for people.
     fn explain(&self, runner: &mut Runner, refused: Refused) -> String {
         match refused {
             Refused::Waiting(why) => {
@@ -221,7 +220,7 @@ impl Exec {
 }
 
 impl Runner {
-    /// Kills the program. The next may start later.
+    /// Kills the program and sets when the next one may start.
     fn failed(&mut self) {
         self.running = None;
         let wait = FIRST_WAIT.saturating_mul(1 << self.failures_in_row.min(10)).min(LONGEST_WAIT);
@@ -272,7 +271,7 @@ impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let mut runner = std::mem::take(&mut self.runner);
         if std::thread::panicking() {
-            // It may be in the middle of a question.
+            // The program may be in the middle of a question.
             runner.failed();
         }
         *locked(&self.exec.runner) = Some(runner);

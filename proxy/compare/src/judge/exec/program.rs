@@ -1,7 +1,7 @@
-//! The user's program as a process: lines in, lines out, each within a deadline.
+//! The user's program as a process that reads and writes lines within deadlines.
 //!
-//! The pipes do not block and one `poll` watches them all, so no deadline depends on what the program
-//! reads or writes, and no thread is left behind if a grandchild keeps a pipe open.
+//! The pipes do not block, and one `poll` watches them all. So deadlines hold whatever the program reads or writes, and
+//! no thread is left behind if a grandchild keeps a pipe open.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,7 +18,7 @@ use route::ExecSettings;
 
 /// Longest line of the program.
 const MAX_LINE_BYTES: usize = 64 * 1024;
-/// How much standard error is passed on after the program was killed.
+/// How much of standard error is passed on after the program was killed.
 const MAX_LAST_WORDS_BYTES: usize = 64 * 1024;
 
 /// A running program. Dropping it kills the process group.
@@ -30,12 +30,12 @@ pub(super) struct Program {
     /// `None` once the program has closed it.
     stderr: Option<ChildStderr>,
     log: Log,
-    /// What was read from `stdout`.
+    /// The bytes read from `stdout` so far.
     read: Vec<u8>,
     ended: bool,
 }
 
-/// Which pipes can go on.
+/// Which pipes are ready for reading or writing.
 #[derive(Debug, Default)]
 struct Ready {
     stdin: bool,
@@ -58,7 +58,7 @@ impl Program {
             .map_err(failed)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(Failure::Start.because(format!("{name}: without pipes")));
+            return Err(Failure::Start.because(format!("{name}: no pipes to it")));
         };
         let (log, read) = (Log::new(name), Vec::new());
         let program =
@@ -84,12 +84,12 @@ impl Program {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Waits for a line that the program writes unasked. `None` if there is none before the deadline.
+    /// Waits for a line that the program writes without a question. `None` if none arrives before the deadline.
     pub(super) fn listen(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, Trouble> {
         self.exchange(&[], deadline)
     }
 
-    /// Sends a line and waits for the answer. `None` if there is none before the deadline.
+    /// Sends a line and waits for the answer. `None` if none arrives before the deadline.
     pub(super) fn ask(
         &mut self,
         question: &[u8],
@@ -131,7 +131,7 @@ impl Program {
         }
     }
 
-    /// The line that was read, if it is complete.
+    /// The line read so far, if it is complete. Fails if it is too long or followed by more bytes.
     fn take_line(&mut self) -> Result<Option<Vec<u8>>, Trouble> {
         let end = self.read.iter().position(|&byte| byte == b'\n');
         if end.unwrap_or(self.read.len()) > MAX_LINE_BYTES {
@@ -164,7 +164,7 @@ impl Program {
             Err(Errno::INTR) => return Ok(Ready::default()),
             Err(error) => return Err(failed(error)),
         }
-        // A pipe that the other end has closed is ready too: reading or writing tells.
+        // A pipe that the other end has closed is ready too; reading or writing reveals that.
         let is_ready = |index: usize| !fds[index].revents().is_empty();
         Ok(Ready {
             stdin: stdin.is_some_and(is_ready),
@@ -214,7 +214,7 @@ impl Program {
     /// Kills the program, if it still runs, and says how it ended.
     fn died(&mut self, what: &str) -> Trouble {
         let why = match self.end() {
-            // Most likely it ran until now, and this is our own signal.
+            // Most likely it ran until `end` killed it just now.
             Some(status) if status.signal() == Some(9) => format!("it {what} or was killed"),
             Some(status) => format!("it ended with {status}"),
             None => format!("it {what}"),
@@ -228,8 +228,8 @@ impl Program {
             return None;
         }
         self.ended = true;
-        // The group has the program's id, which nobody else gets before the program is waited for.
-        // Both signals fail if there is nothing left to kill.
+        // The group has the program's process id, which stays taken until `wait`. Both signals fail if nothing is left
+        // to kill.
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, Signal::KILL);
         }
@@ -257,10 +257,10 @@ fn is_temporary(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Limits what the process may allocate. It has begun by now, but it has not been asked anything.
+/// Limits the memory that the process may allocate. The process already runs, but has not been asked anything yet.
 ///
-/// The limit counts writable private memory. The size of the address space would count what runtimes
-/// such as Node and Go only reserve.
+/// The limit counts writable private memory. A limit on the address space would also count memory that runtimes such as
+/// Node and Go only reserve.
 #[cfg(target_os = "linux")]
 fn limit_memory(pid: Option<Pid>, mib: u32) -> Result<(), Errno> {
     use rustix::process::{Resource, Rlimit, prlimit};

@@ -1,4 +1,4 @@
-//! What goes wrong with the user's program, and how often.
+//! Counts of starts and failures of the user's program.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use strum::{EnumCount, IntoStaticStr, VariantArray};
 pub enum Failure {
     /// It could not be started.
     Start,
-    /// It did not say hello in time, or not as the protocol says.
+    /// It sent no hello in time, or an invalid one.
     Hello,
     /// It did not answer in time.
     Timeout,
@@ -18,7 +18,7 @@ pub enum Failure {
     Died,
     /// It wrote a line that was too long, or more than it was asked for.
     Flooded,
-    /// Its answer was not what the protocol says.
+    /// It sent an invalid answer.
     Nonsense,
 }
 
@@ -28,14 +28,14 @@ impl Failure {
     }
 }
 
-/// A failure of the program, and what exactly happened.
+/// A failure of the program, with a description.
 #[derive(Debug)]
 pub(super) struct Trouble {
     pub(super) failure: Failure,
     pub(super) why: String,
 }
 
-/// What has happened to the user's program so far.
+/// Counts of the user's program so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// How often the program was started, restarts included.
@@ -43,17 +43,17 @@ pub struct Stats {
     failures: [u64; Failure::COUNT],
     /// Pairs that were not judged because the program was starting, or waiting for its next start.
     pub waiting: u64,
-    /// Pairs that were not judged because the program was busy with the pairs before.
+    /// Pairs that were not judged because the program was busy with earlier pairs.
     pub busy: u64,
 }
 
 impl Stats {
-    /// How often the program failed in this way. Each time it was killed, and a pair was not judged.
+    /// How often the program failed in this way. Each time, it was killed, and a pair was not judged.
     pub fn failures(&self, failure: Failure) -> u64 {
         self.failures[failure as usize]
     }
 
-    /// All of them, by their names.
+    /// The counts of all failures, by name.
     pub fn failures_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Failure::VARIANTS.iter().map(<&str>::from).zip(self.failures)
     }

@@ -1,4 +1,4 @@
-//! Passes on what the program writes to standard error, a limited number of lines per second.
+//! Passes the program's standard error on to the log, up to a number of lines per second.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::judge::shorten::cut;
 
 const MAX_LINES: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(1);
-/// Longest line that is passed on; the rest is dropped.
+/// The longest line that is passed on; the rest of a longer one is dropped.
 const MAX_LINE_BYTES: usize = 1024;
 
 /// Turns bytes into lines of the log.
@@ -64,7 +64,7 @@ impl Log {
         }
     }
 
-    /// Passes on what has no line end yet.
+    /// Passes on the last line even if it has no line end.
     pub(super) fn end(&mut self) {
         if !self.line.is_empty() {
             self.end_line();

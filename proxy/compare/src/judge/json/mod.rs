@@ -1,11 +1,11 @@
-//! The judge `json`: two JSON values.
+//! The judge `json`: compares two JSON values.
 //!
-//! - The order of an object's members means nothing; the order of an array's items does.
-//! - Numbers are compared as [`number::is_same`] says.
-//! - Readers disagree on a repeated key: some take the first value, some the last. So all values of a
-//!   key are compared, in order, and a difference at a repeated key says so.
+//! - The order of an object's members does not count; the order of an array's items does.
+//! - Numbers are compared by [`number::is_same`].
+//! - Some readers use the first value of a repeated key, others the last. So all values of a key are compared in order,
+//!   and a difference at a repeated key mentions the repetition.
 //! - Nothing at or below an ignored path is compared, not even whether it exists. So `/items/*` also
-//!   ignores how many items there are.
+//!   ignores the number of items.
 //! - A body that is not JSON, or nested deeper than 128 levels, is `undecodable`.
 
 mod number;
@@ -53,7 +53,7 @@ impl Rules {
         self.compare_trees(&old, &new, &ignored, &mut Way { steps: Vec::new(), found });
     }
 
-    /// Members in the order of their keys, items in order.
+    /// Compares members in the order of their keys, and items in order.
     fn compare_trees<'a>(
         &self,
         old: &'a Tree<'_>,
@@ -118,7 +118,7 @@ impl Rules {
     }
 }
 
-/// The way from the top to the values that are compared, and the differences so far.
+/// The path from the top to the compared values, and the differences so far.
 struct Way<'a, 'f> {
     steps: Vec<Step<'a>>,
     found: &'f mut Found,
@@ -128,7 +128,7 @@ enum Step<'a> {
     Index(usize),
     Key {
         key: &'a str,
-        /// How often the old and the new object have it.
+        /// How often the old and the new object have the key.
         times: (usize, usize),
     },
 }
@@ -143,7 +143,7 @@ impl Way<'_, '_> {
             };
             let repeated = steps.iter().find_map(|step| match step {
                 Step::Key { times: (old, new), .. } if *old.max(new) > 1 => {
-                    Some(format!("; the key is there {old} and {new} times"))
+                    Some(format!("; the key occurs {old} and {new} times"))
                 }
                 _ => None,
             });
@@ -165,7 +165,7 @@ fn pointer(steps: &[Step<'_>], index: impl Fn(usize) -> String) -> String {
     steps.iter().map(segment).collect()
 }
 
-/// The type of the value and how many items or members it has, or why it cannot be read.
+/// The type of the value and its number of items or members, or why it cannot be read.
 pub(crate) fn describe(body: &[u8]) -> Value {
     match Tree::parse(body).map(|tree| tree.node) {
         Ok(Node::Null) => json!({ "type": "null" }),

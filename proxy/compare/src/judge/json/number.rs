@@ -11,7 +11,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a number in JSON's grammar. `None` if the exponent is beyond what fits.
+    /// Reads a number in JSON's grammar. `None` if the exponent does not fit.
     fn parse(text: &str) -> Option<Self> {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -35,9 +35,9 @@ impl Decimal {
     }
 }
 
-/// Whether two numbers are the same. Equal values are, however they are written (`1`, `1.0`, `10e-1`).
-/// Otherwise two integers differ, even beyond 2^53. All other numbers are compared as doubles: they are
-/// the same if `|a - b| <= tolerance * max(1, |a|, |b|)`.
+/// Whether two numbers are the same. Equal values are the same, however they are written (`1`, `1.0`, `10e-1`). Two
+/// integers with different values differ, even beyond 2^53. Other numbers are compared as doubles: they are the same if
+/// `|a - b| <= tolerance * max(1, |a|, |b|)`.
 pub(super) fn is_same(a: &str, b: &str, tolerance: f64) -> bool {
     if a == b {
         return true;
@@ -52,7 +52,7 @@ pub(super) fn is_same(a: &str, b: &str, tolerance: f64) -> bool {
         }
     }
     match (a.parse::<f64>(), b.parse::<f64>()) {
-        // An infinity makes the difference infinite or not a number, and neither is within the limit.
+        // Infinite values always differ: their difference is infinite or NaN.
         (Ok(a), Ok(b)) if a.is_finite() && b.is_finite() => {
             a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0)
         }

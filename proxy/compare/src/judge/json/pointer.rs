@@ -13,7 +13,7 @@ enum Segment {
 }
 
 impl Pointer {
-    /// Reads one entry of `ignore`.
+    /// Reads one entry of `ignore`. Fails if it is not a JSON Pointer to a part of the body.
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         ensure!(!text.is_empty(), "ignore has an empty path, which would ignore the whole body");
         let Some(rest) = text.strip_prefix('/') else {
@@ -50,7 +50,7 @@ pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// What is left of the pointers below the current value.
+/// The rest of each pointer below the current value.
 #[derive(Clone, Debug)]
 pub(super) struct Ignored<'p>(Vec<&'p [Segment]>);
 
@@ -60,7 +60,7 @@ impl<'p> Ignored<'p> {
         Ignored(pointers.iter().map(|pointer| pointer.0.as_slice()).collect())
     }
 
-    /// What is left below `key`; `None` if the value there is ignored.
+    /// The rest of each pointer below `key`; `None` if the value there is ignored.
     pub(super) fn below(&self, key: &str) -> Option<Self> {
         let mut left = Vec::new();
         for segments in &self.0 {

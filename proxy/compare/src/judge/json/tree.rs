@@ -1,4 +1,4 @@
-//! Reads JSON and keeps what `serde_json::Value` drops: how numbers are written, and repeated keys.
+//! Reads JSON, and keeps the spelling of numbers and repeated keys, which `serde_json::Value` drops.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 /// How deep arrays and objects may be nested. Comparing recurses once for each level.
 const MAX_DEPTH: usize = 128;
 
-/// A value and how it is written.
+/// A value and its text.
 #[derive(Debug)]
 pub(super) struct Tree<'a> {
     pub(super) raw: &'a str,
@@ -67,7 +67,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Says what is wrong and where. The whole message of an error might quote the body.
+/// Describes an error and its position. The error's own message might quote the body.
 fn position(error: &serde_json::Error) -> String {
     let what = if error.is_eof() { "ends too early" } else { "not JSON" };
     format!("{what}, line {}, column {}", error.line(), error.column())

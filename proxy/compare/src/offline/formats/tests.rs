@@ -42,21 +42,21 @@ fn a_line_of_a_log_without_a_request_is_named() {
     let lost = [1, 2, 3].map(|number| (number, "without a request"));
     assert_eq!((parsed.given.len(), parsed.lost), (0, lost.to_vec()));
     let parsed = parse(b"::1 - - [x] \"POST /orders HTTP/1.1\" 201 0").unwrap();
-    assert_eq!(parsed.lost, [(1, "whose body the log has not")]);
+    assert_eq!(parsed.lost, [(1, "whose body is not in the log")]);
 }
 
 #[test]
 fn a_mistake_names_its_line() {
     for (content, problem) in [
         ("/report\nreport", "line 2: \"report\": must be a path and query such as"),
-        ("/report?a b", "line 1: \"/report?a b\" is no path and query"),
+        ("/report?a b", "line 1: \"/report?a b\" is not a path and query"),
         ("{\"path\":1}", "line 1: \"{\\\"path\\\":1}\": invalid type"),
-        ("{\"path\":\"a\"}", "path: \"a\": begins with /"),
+        ("{\"path\":\"a\"}", "path: \"a\": must begin with /"),
         ("{\"path\":\"/a\",\"verb\":\"GET\"}", "unknown field `verb`"),
         ("{\"path\":\"/a\",\"method\":\"A B\"}", "method"),
         (
             "{\"path\":\"/a\",\"headers\":{\"content-length\":\"1\"}}",
-            "content-length: compare makes it",
+            "content-length: compare sets it",
         ),
         ("{\"path\":\"/a\",\"body\":\"\",\"body_base64\":\"\"}", "only one of them"),
         ("{\"path\":\"/a\",\"body_base64\":\"?\"}", "body_base64"),
