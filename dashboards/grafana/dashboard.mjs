@@ -66,7 +66,7 @@ const sideBySide = [
   curves({
     title: 'Latency for clients',
     description:
-      "Measured by nginx, by the side that a request was assigned to; a fallback counts for new. nginx counts milliseconds, so below 5 ms only the shadow tells the sides apart. Logarithmic.",
+      'Measured by nginx, by the side that a request was assigned to; a fallback counts for new. nginx counts milliseconds, so below 5 ms only the shadow tells the sides apart. Logarithmic.',
     unit: 's',
     log: true,
     lines: quantiles('route_arm:edge_request_seconds', { label: 'arm' }),
@@ -166,7 +166,7 @@ const details = [
   curves({
     title: 'Latency by each side',
     description:
-      "Measured by each side, over all its requests. A server with an event loop leaves out the wait for the loop. Logarithmic.",
+      'Measured by each side, over all its requests. A server with an event loop leaves out the wait for the loop. Logarithmic.',
     unit: 's',
     log: true,
     lines: quantiles('route_side:own_duration_seconds', { of: DETAILED }),

@@ -28,8 +28,8 @@ CASES = [
             ("http://a.b.com:1/c", "a.b.com:1", "http://prometheus/c/"),
         ]
     ),
-    ({**SIDES, "PROMETHEUS_URL": "https://a.b"}, ROUTE, False, ["PROMETHEUS_URL: https://a.b is no address"]),
-    ({**SIDES, "PROMETHEUS_URL": "a.b:9090"}, ROUTE, False, ["PROMETHEUS_URL: a.b:9090 is no address"]),
+    ({**SIDES, "PROMETHEUS_URL": "https://a.b"}, ROUTE, False, ["PROMETHEUS_URL: https://a.b: must be a URL"]),
+    ({**SIDES, "PROMETHEUS_URL": "a.b:9090"}, ROUTE, False, ["PROMETHEUS_URL: a.b:9090: must be a URL"]),
     ({"NEW_URL": "http://127.0.0.1:2"}, ROUTE, False, ["OLD_URL"]),
     (SIDES, f"{ROUTE}jugde = 1\n", False, ["report.toml", "line 2", "jugde"]),
 ]

@@ -16,6 +16,7 @@ import {
   picture,
 } from '../../../legacy-node/test/support/browser.js';
 import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
+import { applies } from './form.js';
 
 const baseUrl = (process.env.STACK_URL ?? process.env.BASE_URL)?.replace(/\/$/, '');
 assert.ok(baseUrl, 'run `carve with -- node --test qr-service/api/page/browser.test.js`');
@@ -87,6 +88,53 @@ describe('the playground', () => {
     assert.deepEqual(shown.toSorted(), names.toSorted());
     const kinds = Object.keys(document.paths).filter((it) => it.startsWith('/v1/payload/')).length;
     assert.equal(await page.locator('#content option').count(), kinds + 1);
+  });
+
+  it('offers the options that the service accepts with each format and kind', async () => {
+    const given = {
+      ...{
+        size: 200,
+        scale: 4,
+        width_mm: 40,
+        margin: 4,
+        dark: '036',
+        light: 'fff',
+        compression: 'fast',
+      },
+      ...{
+        shape: 'dots',
+        finder_shape: 'circle',
+        caption: 'a',
+        title: 'a',
+        style: 'ascii',
+        ink: 'dark',
+      },
+      ...{
+        boost: true,
+        gs1: true,
+        mask: 1,
+        eci: 26,
+        version_min: 1,
+        version_max: 4,
+        mode: 'byte',
+      },
+      ...{ rmqr_height: 11, rmqr_width: 27 },
+    };
+    const formats = ['png', 'svg', 'pdf', 'eps', 'txt', 'json'].map((it) => [it, 'qr']);
+    for (const [format, kind] of [...formats, ['png', 'micro'], ['png', 'rmqr']]) {
+      for (const [name, value] of Object.entries(given)) {
+        const query = new URLSearchParams({ text: '1', format, kind, [name]: value });
+        const answer = await fetch(`${baseUrl}/v1/qr?${query}`);
+        const { faults = [] } = answer.ok ? {} : await answer.json();
+        const ofName = faults.filter((it) => it.parameter === name);
+        const accepts = !ofName.some((it) => it.code === 'contradictory');
+        assert.equal(applies(name, format, kind), accepts, `${query}: ${JSON.stringify(ofName)}`);
+        assert.ok(
+          ofName.every((it) => it.code === 'contradictory'),
+          JSON.stringify(ofName),
+        );
+      }
+    }
   });
 
   it('draws as the options say, in every format', async (t) => {

@@ -4,25 +4,51 @@
 
 /** The groups of options. The last one also gets all options that are in no group. */
 const GROUPS = [
-  ['Picture', ['format', 'size', 'scale', 'width_mm', 'margin', 'dark', 'light', 'style', 'ink']],
+  [
+    'Picture',
+    [
+      'format',
+      'size',
+      'scale',
+      'width_mm',
+      'margin',
+      'dark',
+      'light',
+      'shape',
+      'finder_shape',
+      'style',
+      'ink',
+    ],
+  ],
   ['Symbol', ['kind', 'level', 'boost', 'version_min', 'version_max', 'rmqr_height', 'rmqr_width']],
-  ['More', ['title', 'filename', 'mode', 'mask', 'eci', 'gs1', 'part']],
+  ['More', ['caption', 'title', 'filename', 'mode', 'mask', 'eci', 'gs1', 'part']],
 ];
 const PIXELS = ['png', 'svg'];
+const PRINT = ['pdf', 'eps'];
+const PICTURES = [...PIXELS, ...PRINT];
 /** The formats and kinds of symbol that have an option; the others refuse it. */
 const FORMATS = {
   size: PIXELS,
   scale: PIXELS,
-  dark: PIXELS,
-  light: PIXELS,
+  width_mm: PRINT,
+  dark: PICTURES,
+  light: PICTURES,
+  shape: PICTURES,
+  finder_shape: PICTURES,
+  logo: PICTURES,
+  logo_size: PICTURES,
+  caption: PICTURES,
+  margin: [...PICTURES, 'txt'],
   compression: ['png'],
-  width_mm: ['pdf', 'eps'],
   title: ['svg'],
   style: ['txt'],
   ink: ['txt'],
-  margin: ['png', 'svg', 'pdf', 'eps', 'txt'],
 };
 const KINDS = {
+  shape: ['qr'],
+  finder_shape: ['qr'],
+  logo: ['qr'],
+  logo_size: ['qr'],
   boost: ['qr'],
   gs1: ['qr'],
   part: ['qr'],

@@ -114,7 +114,9 @@ function warnings(format, headers) {
   }
   const contrast = luma(light) - luma(dark);
   if (['png', 'svg'].includes(format) && contrast < LITTLE_CONTRAST) {
-    found.push(`The contrast is ${Math.round(contrast * 100)} %; below 40 % the service refuses the picture.`);
+    found.push(
+      `The contrast is ${Math.round(contrast * 100)} %; below 40 % the service refuses the picture.`,
+    );
   }
   const pixels = size ? size / across : scale;
   if ((format === 'png' || size) && pixels < FEW_PIXELS && format !== 'pdf' && format !== 'eps') {
