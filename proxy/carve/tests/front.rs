@@ -193,7 +193,7 @@ fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_reques
         place.write("routes/carve.toml", "");
         fs::remove_file(place.path("routes/extra.toml")).unwrap();
         let said = place.succeeds(&["apply"]);
-        assert!(said.contains("extra  no more") && said.contains("report changed"), "{said}");
+        assert!(said.contains("extra  removed") && said.contains("report changed"), "{said}");
         assert!(place.get("/extra").contains("X-Powered-By: Node"));
         assert!(!place.get("/").contains("X-Front"));
         ended.store(true, Ordering::Relaxed);

@@ -92,7 +92,7 @@ fn one_line_names_the_flag_and_its_bad_value() {
         ),
         (
             &["a", "--symbol-version", "9-5"],
-            "--symbol-version <VERSIONS>: invalid value \"9-5\": use a version from 1 to 40, or the lowest and the highest as 5-10",
+            "--symbol-version <VERSIONS>: invalid value \"9-5\": use a version from 1 to 40, or a range such as 5-10",
         ),
         (
             &["a", "-f", "pdf", "--width-mm", "0.5"],
