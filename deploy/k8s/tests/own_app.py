@@ -1,10 +1,12 @@
 """overlays/own-app, in front of two small servers in another namespace."""
 
 import json
+import tempfile
+from pathlib import Path
 
-from check import workspace_version
+from check import TOP, workspace_version
 from load import Load
-from pods import OWN_NAMESPACE, PROXY, pod_spec
+from pods import NAMESPACE, OWN_NAMESPACE, PROXY, kustomization, pod_spec
 from ramp import ramp, set_share
 
 NODE = f"localhost/legacy-node:{workspace_version()}"
@@ -25,16 +27,22 @@ def a_route_of_ones_own_passes_the_gates(cluster):
     run_kubectl(cluster, "apply", "-f", "-", given=json.dumps(servers()))
     try:
         run_kubectl(cluster, "-n", OWN_NAMESPACE, "wait", "--for=condition=Ready", "pod", "--all")
-        cluster.apply(cluster.own_app)
-        # The gates want 451 pairs, which take 45 s at the shadow's own rate.
-        cluster.kubectl("set", "env", "deployment/shadow", "SHADOW_CPU_PERCENT=40", "SHADOW_CONCURRENCY=4")
+        with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+            cluster.apply(with_path("/summary", cluster.own_app, Path(folder)))
         cluster.wait_until_ready()
         cluster.wait_until_none_terminates()
-        move(cluster, "100", "new")
-        move(cluster, "0", "old")
+        move(cluster, "100", "summary", "new")
         # One of ten requests is mirrored.
         url = "http://proxy/report\\?year=[0-9]{4}"
         with Load(cluster, rate=300, connections=48, kept=False, url=url) as load:
+            # Another route file.
+            cluster.apply(cluster.own_app)
+            # The gates want 451 pairs, which take 45 s at the shadow's own rate.
+            cluster.kubectl("set", "env", "deployment/shadow", "SHADOW_CPU_PERCENT=40", "SHADOW_CONCURRENCY=4")
+            cluster.wait_until_ready()
+            cluster.wait_until_none_terminates()
+            move(cluster, "100", "report", "new")
+            move(cluster, "0", "report", "old")
             run = ["ramp", "report", "--steps=50,100", "--hold=10s", "--patience=90s"]
             code = ramp(cluster, run)
         shares = cluster.shares_served("report")
@@ -44,10 +52,17 @@ def a_route_of_ones_own_passes_the_gates(cluster):
     return load.summary
 
 
-def move(cluster, percent, name):
+def with_path(path, target, folder):
+    """Returns a folder to apply: `target` with a route file `report.toml` that has this path."""
+    route = f'path = "{path}"\njudge = {{ kind = "json", ignore = ["/generated_at"] }}\n'
+    routes = {"name": "routes", "namespace": NAMESPACE, "behavior": "merge", "literals": [f"report.toml={route}"]}
+    return kustomization(folder, target, configMapGenerator=[routes])
+
+
+def move(cluster, percent, path, name):
     """Moves the route and waits until that server answers."""
     set_share(cluster, "report", percent)
-    ask = lambda pod: cluster.ask(pod, 8080, "report?year=2024")["generated_at"]
+    ask = lambda pod: cluster.ask(pod, 8080, f"{path}?year=2024")["generated_at"]
     answers = lambda: {ask(pod) for pod in cluster.pods(PROXY)} == {name}
     # Until 5 s after a reload, each kept connection of the API may get one more answer from the previous workers
     # (keepalive_min_timeout, proxy/start.sh).
