@@ -19,12 +19,8 @@ pub struct Arguments {
     pub(crate) log: PathBuf,
 
     /// Listener of health and metrics; must not be reachable from outside
-    #[arg(
-        long,
-        env = "EDGE_ADMIN_ADDR",
-        default_value = "127.0.0.1:42085",
-        value_name = "IP:PORT"
-    )]
+    #[arg(long, env = "EDGE_ADMIN_ADDR", default_value = "127.0.0.1:42085")]
+    #[arg(value_name = "IP:PORT")]
     pub(crate) admin_addr: SocketAddr,
 
     /// URL of nginx' stub_status

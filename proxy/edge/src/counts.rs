@@ -30,7 +30,7 @@ const BOUNDS_US: [u64; BOUNDS] = {
 };
 
 /// A histogram of durations.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Durations {
     /// The counts of the buckets, not cumulative. The last bucket has no upper bound.
     pub(crate) buckets: [u64; BOUNDS + 1],
@@ -47,7 +47,7 @@ impl Durations {
 }
 
 /// The counters of one route, indexed by arm, then side, then code.
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RouteCounts {
     pub(crate) name: Box<str>,
     /// Whether a setting names the route, so that its series exist before its first request.
@@ -67,19 +67,7 @@ pub(crate) struct RouteCounts {
 
 impl RouteCounts {
     fn new(name: &str, is_named: bool) -> Self {
-        RouteCounts {
-            name: name.into(),
-            is_named,
-            requests: Default::default(),
-            durations: Default::default(),
-            response_bytes: Default::default(),
-            own_errors: Default::default(),
-            retries: Default::default(),
-            no_live_upstreams: Default::default(),
-            timeouts: Default::default(),
-            empty: Default::default(),
-            outages: Default::default(),
-        }
+        RouteCounts { name: name.into(), is_named, ..RouteCounts::default() }
     }
 
     fn count(&mut self, line: &Line<'_>) {
@@ -106,7 +94,7 @@ impl RouteCounts {
 }
 
 /// All counters of lines.
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     /// All lines, including malformed ones.
     pub(crate) lines: u64,
@@ -120,7 +108,7 @@ impl Counts {
     /// Counters at 0, with series for the routes in `named`.
     pub(crate) fn new(named: &[String]) -> Self {
         let routes = named.iter().map(|name| RouteCounts::new(name, true)).collect();
-        Counts { lines: 0, malformed: 0, last_line_ms: None, routes }
+        Counts { routes, ..Counts::default() }
     }
 
     /// Counts the whole lines in `bytes`, and returns how many bytes need not be read again. Leaves the bytes after the

@@ -4,6 +4,7 @@
 //! its end. A replaced file stays open for [`KEEP_REPLACED`], since nginx' workers write to it until they have reopened
 //! their logs. A file that became shorter is read from its beginning.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,7 +16,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::position::{Identity, Position, find_renamed, offset_files, read_positions};
 use crate::print::Printer;
-use crate::progress::{FileProgress, Progress};
+use crate::progress::{Done, FileProgress, Progress};
 
 /// How long a replaced file may be silent before it is closed.
 const KEEP_REPLACED: Duration = Duration::from_secs(60);
@@ -26,34 +27,16 @@ const BLOCKS_PER_POLL: usize = 64;
 /// The bytes that are freed at once, a multiple of every filesystem's block size.
 const FREE_BYTES: u64 = 1 << 20;
 
-/// An open log file. Its progress has the same index in [`crate::progress::Done::files`].
-struct OpenLog {
-    file: Arc<File>,
-    identity: Identity,
-    is_in_long_line: bool,
-    grew_at: Instant,
-    /// How many bytes from the beginning are freed.
-    freed: u64,
-}
-
 pub(crate) struct Follower {
     path: PathBuf,
     progress: Arc<Progress>,
     /// Drops lines that nobody reads if the log has no more room.
     printer: Printer,
-    /// The oldest first; the last one is the file at the path.
-    logs: Vec<OpenLog>,
     block: Box<[u8]>,
     keep_replaced: Duration,
     can_free: bool,
-    /// The last errors, so that a lasting error is logged once.
-    last_errors: [String; 2],
-}
-
-#[derive(Clone, Copy)]
-enum Task {
-    Read,
-    Save,
+    /// The last error of each task, so that a lasting error is logged once.
+    last_errors: BTreeMap<&'static str, String>,
 }
 
 impl Follower {
@@ -70,11 +53,10 @@ impl Follower {
             path,
             progress,
             printer,
-            logs: Vec::new(),
             block: vec![0; BLOCK_BYTES].into(),
             keep_replaced: KEEP_REPLACED,
             can_free: true,
-            last_errors: Default::default(),
+            last_errors: BTreeMap::new(),
         };
         follower.resume(&counted, &printed);
         follower
@@ -88,14 +70,17 @@ impl Follower {
             let printed = printed.iter().find(is_it).unwrap_or(position).offset;
             match find_renamed(&self.path, position.identity, open) {
                 Some(file) => self.add(file, position.identity, position.offset, printed),
-                None => self.restart("a log file is gone, its unread lines are lost"),
+                None => {
+                    let reason = "a log file is gone, its unread lines are lost";
+                    self.restart(&mut self.progress.done(), reason);
+                }
             }
         }
     }
 
     /// Whether the log has ever been found.
     pub(crate) fn has_log(&self) -> bool {
-        !self.logs.is_empty()
+        !self.progress.done().files.is_empty()
     }
 
     /// Reads the new lines of all files, then saves the offsets and frees the bytes that no restart needs. Returns
@@ -103,10 +88,10 @@ impl Follower {
     pub(crate) fn poll(&mut self) -> bool {
         let outcome = self.read();
         let has_more = *outcome.as_ref().unwrap_or(&false);
-        self.report(Task::Read, "cannot read the log", outcome);
+        self.report("cannot read the log", outcome);
         self.printer.leave_out();
         let outcome = self.progress.save(false).map(|free| self.free(&free));
-        self.report(Task::Save, "cannot write the offset file", outcome);
+        self.report("cannot write the offset file", outcome);
         has_more
     }
 
@@ -114,10 +99,11 @@ impl Follower {
         self.open_new()?;
         let begun = Instant::now();
         let mut has_more = false;
-        for index in 0..self.logs.len() {
+        let count = self.progress.done().files.len();
+        for index in 0..count {
             has_more |= self.read_blocks(index)?;
         }
-        if self.has_log() && !has_more {
+        if count > 0 && !has_more {
             self.progress.done().read_to_end_at = Some(begun);
         }
         self.close_replaced();
@@ -131,14 +117,14 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             metadata => Identity::of(&metadata?),
         };
-        if self.logs.last().is_some_and(|log| log.identity == identity) {
+        if self.progress.done().files.last().is_some_and(|log| log.identity == identity) {
             return Ok(());
         }
         let file = open(&self.path)?;
         // The path may have been replaced between the two calls.
         let identity = Identity::of(&file.metadata()?);
         if self.has_log() {
-            self.restart("the log was replaced");
+            self.restart(&mut self.progress.done(), "the log was replaced");
         }
         self.add(file, identity, 0, 0);
         Ok(())
@@ -146,45 +132,40 @@ impl Follower {
 
     fn add(&mut self, file: File, identity: Identity, offset: u64, printed: u64) {
         tracing::info!(path = %self.path.display(), offset, printed, "reading");
-        let (is_in_long_line, grew_at) = (false, Instant::now());
-        let file = Arc::new(file);
         self.progress.done().files.push(FileProgress {
             identity,
-            file: Arc::clone(&file),
+            file: Arc::new(file),
+            is_in_long_line: false,
+            grew_at: Instant::now(),
             read: offset,
             kept: offset,
             taken: printed,
             printed,
+            freed: 0,
             length: offset,
         });
-        self.logs.push(OpenLog { file, identity, is_in_long_line, grew_at, freed: 0 });
     }
 
-    fn restart(&self, reason: &'static str) {
+    fn restart(&self, done: &mut Done, reason: &'static str) {
         tracing::info!(path = %self.path.display(), "{reason}");
-        self.progress.done().restarts_of_log += 1;
+        done.restarts_of_log += 1;
     }
 
     /// Reads to the file's end, but at most [`BLOCKS_PER_POLL`] blocks. Returns whether there is more.
     fn read_blocks(&mut self, index: usize) -> io::Result<bool> {
-        let length = self.logs[index].file.metadata()?.len();
-        let is_shorter = {
-            let mut done = self.progress.done();
-            let file = &mut done.files[index];
-            file.length = length;
-            let is_shorter = length < file.read.max(file.taken);
-            if is_shorter {
-                (file.read, file.kept, file.taken, file.printed) = (0, 0, 0, 0);
-            }
-            is_shorter
-        };
-        if is_shorter {
-            self.logs[index].freed = 0;
-            self.logs[index].is_in_long_line = false;
-            self.restart("the log is shorter than before, it was truncated");
+        let file = Arc::clone(&self.progress.done().files[index].file);
+        let length = file.metadata()?.len();
+        let mut done = self.progress.done();
+        let log = &mut done.files[index];
+        log.length = length;
+        if length < log.read.max(log.taken) {
+            (log.read, log.kept, log.taken, log.printed, log.freed) = (0, 0, 0, 0, 0);
+            log.is_in_long_line = false;
+            self.restart(&mut done, "the log is shorter than before, it was truncated");
         }
+        drop(done);
         for _ in 0..BLOCKS_PER_POLL {
-            if !self.read_block(index)? {
+            if !self.read_block(&file, index)? {
                 return Ok(false);
             }
         }
@@ -192,18 +173,18 @@ impl Follower {
     }
 
     /// Counts the lines of the next block; `false` if there is none.
-    fn read_block(&mut self, index: usize) -> io::Result<bool> {
-        let log = &mut self.logs[index];
+    fn read_block(&mut self, file: &File, index: usize) -> io::Result<bool> {
         let offset = self.progress.done().files[index].read;
-        let length = match log.file.read_at(&mut self.block, offset) {
+        let length = match file.read_at(&mut self.block, offset) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             length => length?,
         };
         let mut done = self.progress.done();
-        let taken = done.counts.take(&self.block[..length], &mut log.is_in_long_line);
-        let file = &mut done.files[index];
-        file.read += taken as u64;
-        file.length = file.length.max(offset + length as u64);
+        let Done { counts, files, .. } = &mut *done;
+        let log = &mut files[index];
+        let taken = counts.take(&self.block[..length], &mut log.is_in_long_line);
+        log.read += taken as u64;
+        log.length = log.length.max(offset + length as u64);
         if taken > 0 {
             log.grew_at = Instant::now();
         }
@@ -213,14 +194,13 @@ impl Follower {
     /// Closes replaced files that are printed and have been silent for long enough. Counts a last line without a
     /// newline as malformed.
     fn close_replaced(&mut self) {
-        let replaced = self.logs.len().saturating_sub(1);
+        let mut done = self.progress.done();
+        let replaced = done.files.len().saturating_sub(1);
         for index in (0..replaced).rev() {
-            let mut done = self.progress.done();
-            let is_printed = done.files[index].printed >= done.files[index].read;
-            if is_printed && self.logs[index].grew_at.elapsed() >= self.keep_replaced {
-                self.logs.remove(index);
-                let file = done.files.remove(index);
-                if file.length > file.read {
+            let log = &done.files[index];
+            if log.printed >= log.read && log.grew_at.elapsed() >= self.keep_replaced {
+                let log = done.files.remove(index);
+                if log.length > log.read {
                     done.counts.lines += 1;
                     done.counts.malformed += 1;
                 }
@@ -231,14 +211,15 @@ impl Follower {
     /// Frees the bytes up to `ends`, which no restart needs, in steps of [`FREE_BYTES`]. The file keeps its length,
     /// since nginx appends to it.
     fn free(&mut self, ends: &[u64]) {
-        for (log, end) in self.logs.iter_mut().zip(ends) {
+        let logs = self.progress.done().files.clone();
+        for (index, (log, end)) in logs.iter().zip(ends).enumerate() {
             let end = end / FREE_BYTES * FREE_BYTES;
             if !self.can_free || end <= log.freed {
                 continue;
             }
             let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match fallocate(&log.file, hole, log.freed, end - log.freed) {
-                Ok(()) => log.freed = end,
+                Ok(()) => self.progress.done().files[index].freed = end,
                 Err(error) => {
                     self.can_free = false;
                     let error = error.to_string();
@@ -252,13 +233,12 @@ impl Follower {
     }
 
     /// Logs an error unless it is the same as at the last poll.
-    fn report<T>(&mut self, task: Task, what: &'static str, outcome: io::Result<T>) {
+    fn report<T>(&mut self, what: &'static str, outcome: io::Result<T>) {
         let error = outcome.err().map(|error| error.to_string()).unwrap_or_default();
-        let last = &mut self.last_errors[task as usize];
-        if *last != error && !error.is_empty() {
+        let last = self.last_errors.insert(what, error.clone());
+        if last.as_ref() != Some(&error) && !error.is_empty() {
             tracing::warn!(error, path = %self.path.display(), "{what}");
         }
-        *last = error;
     }
 }
 

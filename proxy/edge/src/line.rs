@@ -155,25 +155,8 @@ impl<'a> Line<'a> {
     /// If nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
     /// [`Side::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
-        let [
-            ended,
-            route,
-            arm,
-            side,
-            status,
-            duration,
-            sent,
-            upstream,
-            _,
-            _,
-            _,
-            _,
-            _,
-            statuses,
-            ..,
-            body,
-            chosen,
-        ] = *fields;
+        let [ended, route, arm, side, status, duration, sent, upstream, rest @ ..] = *fields;
+        let [_, _, _, _, _, statuses, .., body, chosen] = rest;
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);

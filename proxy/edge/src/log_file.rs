@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::position::with_suffix;
+
 /// The length at which a new file is begun. A file may get a little longer.
 const MAX_BYTES: u64 = 10_000_000;
 /// The number of older files that are kept.
@@ -27,9 +29,7 @@ impl LogFile {
 
     /// The path of the older file with this number; 1 is the newest of them.
     fn older(&self, number: usize) -> PathBuf {
-        let mut path = self.path.clone().into_os_string();
-        path.push(format!(".{number}"));
-        path.into()
+        with_suffix(&self.path, &format!(".{number}"))
     }
 
     fn begin_next(&mut self) -> io::Result<()> {

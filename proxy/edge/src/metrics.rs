@@ -63,15 +63,10 @@ impl Metrics {
     }
 }
 
+#[derive(Debug)]
 struct Edge {
     log: PathBuf,
     progress: Arc<Progress>,
-}
-
-impl fmt::Debug for Edge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Edge").field("log", &self.log).finish_non_exhaustive()
-    }
 }
 
 impl Collector for Edge {
@@ -146,11 +141,8 @@ impl Edge {
                 *length += metadata.len(); // a new file that the reader has not opened
             }
         }
-        done.files
-            .iter()
-            .zip(lengths)
-            .map(|(file, length)| length.saturating_sub(place(file)))
-            .sum()
+        let behind = done.files.iter().zip(lengths);
+        behind.map(|(file, length)| length.saturating_sub(place(file))).sum()
     }
 
     fn encode_loss(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -24,14 +24,14 @@ pub(crate) enum Attempt {
     None,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     answered: u32,
     failed: u32,
 }
 
 /// The outages of one side.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {
     pub(crate) count: u64,
     /// The time out of service, in milliseconds.

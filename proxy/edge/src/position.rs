@@ -36,7 +36,7 @@ pub(crate) fn offset_files(log: &Path) -> [PathBuf; 2] {
     [".offset", ".printed"].map(|suffix| with_suffix(log, suffix))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

@@ -34,12 +34,13 @@ impl Printer {
         let mut said = 0;
         loop {
             if let Some(count) = self.next_lines() {
-                let left_out = self.progress.left_out();
+                let left_out = self.progress.done().left_out;
                 let notice = if left_out > said { notice(left_out - said) } else { String::new() };
                 let written = to.write_all(notice.as_bytes());
                 match written.and_then(|()| to.write_all(&self.json)).and_then(|()| to.flush()) {
                     Ok(()) => said = left_out,
-                    Err(_) => self.progress.leave_out(count), // the reader is gone, or the disk full
+                    // The reader is gone, or the disk is full.
+                    Err(_) => self.progress.done().left_out += count,
                 }
             } else if let Err(RecvTimeoutError::Disconnected) = stopped.recv_timeout(POLL_PERIOD) {
                 return;
@@ -52,7 +53,7 @@ impl Printer {
         while self.progress.is_far_behind()
             && let Some(count) = self.next_lines()
         {
-            self.progress.leave_out(count);
+            self.progress.done().left_out += count;
         }
     }
 

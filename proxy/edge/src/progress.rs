@@ -21,11 +21,14 @@ const PART_BYTES: u64 = 64 << 10;
 /// How often the printed position is saved. If `edge` is killed, the lines of this time are printed twice.
 const SAVE_PERIOD: Duration = Duration::from_secs(1);
 
-/// How far one log file has been read.
+/// An open log file, and how far it has been read.
 #[derive(Clone, Debug)]
 pub(crate) struct FileProgress {
     pub(crate) identity: Identity,
     pub(crate) file: Arc<File>,
+    pub(crate) is_in_long_line: bool,
+    /// When lines were last read.
+    pub(crate) grew_at: Instant,
     /// Bytes that are counted.
     pub(crate) read: u64,
     /// Bytes that a restart does not count again.
@@ -34,12 +37,14 @@ pub(crate) struct FileProgress {
     pub(crate) taken: u64,
     /// Bytes that a restart does not print again.
     pub(crate) printed: u64,
+    /// Bytes that no restart needs, and whose room is freed.
+    pub(crate) freed: u64,
     /// The file's length when the reader last checked.
     pub(crate) length: u64,
 }
 
 /// The progress of the reader and the printer.
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) counts: Counts,
     /// The oldest first; the last one is the file at the log's path.
@@ -52,13 +57,14 @@ pub(crate) struct Done {
 }
 
 /// The last answer of nginx' status.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Status {
     last: Option<(Reading, Connections)>,
     lost: u64,
 }
 
 /// The shared state. Each lock is held for a fraction of a millisecond, or while the offset files are written.
+#[derive(Debug)]
 pub(crate) struct Progress {
     done: Mutex<Done>,
     status: Mutex<Status>,
@@ -70,7 +76,7 @@ pub(crate) struct Progress {
 }
 
 /// The content of the offset files.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Saved {
     positions: [Vec<Position>; 2],
     printed_at: Option<Instant>,
@@ -83,15 +89,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Progress {
     pub(crate) fn new(routes: &[String], offset_files: [PathBuf; 2], keep_bytes: u64) -> Self {
-        let done = Done {
-            counts: Counts::new(routes),
-            files: Vec::new(),
-            read_to_end_at: None,
-            restarts_of_log: 0,
-            left_out: 0,
-        };
         Progress {
-            done: Mutex::new(done),
+            done: Mutex::new(Done { counts: Counts::new(routes), ..Done::default() }),
             status: Mutex::default(),
             offset_files,
             keep_bytes,
@@ -137,14 +136,6 @@ impl Progress {
     /// Whether more bytes wait to be printed than may be kept.
     pub(crate) fn is_far_behind(&self) -> bool {
         self.done().files.iter().any(|file| file.read.saturating_sub(file.taken) > self.keep_bytes)
-    }
-
-    pub(crate) fn leave_out(&self, lines: u64) {
-        self.done().left_out += lines;
-    }
-
-    pub(crate) fn left_out(&self) -> u64 {
-        self.done().left_out
     }
 
     /// Writes the offset files if the positions have changed. The printed position changes all the time, so it is

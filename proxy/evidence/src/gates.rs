@@ -14,8 +14,8 @@ const DEFAULT: &str = include_str!("../gates.toml");
 /// The built-in gates of routes of sessions, which the shadow does not compare.
 const OF_SESSIONS: &str = include_str!("../gates-session.toml");
 
-/// A file of gates.
-#[derive(Clone, Debug, Deserialize)]
+/// A file of gates. The default has no gates, for a run that only rolls back.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
     /// By how much a step's window begins before the step.
@@ -62,16 +62,13 @@ pub struct Test {
     /// The difference that matters, as a ratio of requests or pairs. A smaller difference never rolls back.
     pub excess: f64,
     /// The ratio of failures above which a run is rolled back, whatever the old side does.
-    #[serde(default)]
     pub absolute: Option<f64>,
     /// The time above which an answer is slow: a bound of the edge's histogram.
     #[serde(default, deserialize_with = "some_duration")]
     pub above: Option<Duration>,
     /// The test passes only once it is proven that the new side's ratio is at most this much above the old side's.
-    #[serde(default)]
     pub proof: Option<f64>,
     /// The series to count, if the test counts `own`.
-    #[serde(default)]
     pub own: Option<Own>,
 }
 
@@ -145,7 +142,6 @@ pub struct Gate {
     #[serde(default)]
     pub judge: Judge,
     /// PromQL of counts by label, which show why the gate waits.
-    #[serde(default)]
     pub because: Option<String>,
 }
 
@@ -231,33 +227,16 @@ pub enum Judge {
 }
 
 impl Gates {
-    /// No gates, for a run that only rolls back.
-    pub fn none() -> Self {
-        Gates {
-            overlap: Duration::ZERO,
-            alpha: one_percent(),
-            block: five_seconds(),
-            equal_timeout: None,
-            tests: Vec::new(),
-            all: Vec::new(),
-        }
-    }
-
     /// The gates of a route: the standard ones with the route file's changes. `$route` in a query stands for the
-    /// route's name.
-    ///
-    /// # Errors
-    /// If a gate is invalid; names the route's file, the gate, and the problem.
+    /// route's name. Fails if a gate is invalid; the error names the route's file, the gate, and the problem.
     pub fn of(route: &Route) -> anyhow::Result<Gates> {
         let standard = if route.is_session() { OF_SESSIONS } else { DEFAULT };
         let gates = Gates::changed(&of_route(standard, route), &route.file.gates);
         Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_route(route))
     }
 
-    /// The gates in a file's text, for a route.
-    ///
-    /// # Errors
-    /// If a gate is invalid; names the line or the gate, and the problem.
+    /// The gates in a file's text, for a route. Fails if a gate is invalid; the error names the line or the gate, and
+    /// the problem.
     pub fn of_text(text: &str, route: &Route) -> anyhow::Result<Gates> {
         Ok(Gates::parse(&of_route(text, route))?.for_route(route))
     }
@@ -320,12 +299,8 @@ impl Gates {
             !gates.all.is_empty() || !gates.tests.is_empty(),
             "no gates: every step would pass"
         );
-        let names: Vec<&String> = gates
-            .tests
-            .iter()
-            .map(|test| &test.name)
-            .chain(gates.all.iter().map(|gate| &gate.name))
-            .collect();
+        let tests = gates.tests.iter().map(|test| &test.name);
+        let names: Vec<&String> = tests.chain(gates.all.iter().map(|gate| &gate.name)).collect();
         for (number, name) in names.iter().enumerate() {
             let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
             let named = !name.is_empty() && name.bytes().all(is_part);

@@ -130,10 +130,8 @@ impl Interval {
             sum.new += more.new;
             sum.old += more.old;
         }
-        self.shadow_statuses
-            .iter_mut()
-            .zip(other.shadow_statuses)
-            .for_each(|(sum, more)| *sum += more);
+        let statuses = self.shadow_statuses.iter_mut().zip(other.shadow_statuses);
+        statuses.for_each(|(sum, more)| *sum += more);
         self.compared.add(other.compared);
         self.noise.add(other.noise);
         self.own_new.add(other.own_new);

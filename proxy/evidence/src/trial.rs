@@ -151,12 +151,8 @@ impl Trial {
         let mut interval = *interval;
         // Broken sessions end sooner. While whole sessions that began with them may still go on, the ended ones are not
         // representative.
-        if gates
-            .tests
-            .iter()
-            .filter_map(|test| test.own.as_ref())
-            .any(|own| settled < own.lasts.as_secs_f64())
-        {
+        let mut own = gates.tests.iter().filter_map(|test| test.own.as_ref());
+        if own.any(|own| settled < own.lasts.as_secs_f64()) {
             (interval.own_new, interval.own_old) = Default::default();
         }
         self.assigned = assigned;
@@ -304,13 +300,7 @@ impl Trial {
             Counted::PairFailures => format!("new alone {new}, old alone {old}"),
             Counted::Differences => format!("both sides {new}, the old one and itself {old}"),
             Counted::Outages => format!("new {new} s, old {old} s"),
-            Counted::Failures
-            | Counted::Slow
-            | Counted::Empty
-            | Counted::Own
-            | Counted::ShadowAnswers => {
-                format!("new {new}, old {old}")
-            }
+            _ => format!("new {new}, old {old}"),
         }
     }
 

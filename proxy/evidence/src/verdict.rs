@@ -3,9 +3,12 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The result of one gate, or of all gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The value is within the limit.
@@ -13,25 +16,19 @@ pub enum Verdict {
     /// The value is beyond the limit.
     Fail,
     /// There is too little data yet.
+    #[default]
     Inconclusive,
 }
 
 impl Verdict {
-    /// Every verdict.
-    pub const ALL: [Verdict; 3] = [Verdict::Pass, Verdict::Fail, Verdict::Inconclusive];
-
     /// The name in files, metrics and on the screen.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::Inconclusive => "inconclusive",
-        }
+        self.into()
     }
 }
 
 /// The value, limit and verdict of one gate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The gate's name.
     pub gate: String,
@@ -85,16 +82,7 @@ impl fmt::Display for Difference {
 impl Reading {
     /// A reading without a value.
     pub fn without(gate: &str, problem: impl Into<String>) -> Self {
-        Reading {
-            gate: gate.to_owned(),
-            verdict: Verdict::Inconclusive,
-            value: None,
-            compare: String::new(),
-            limit: None,
-            problem: problem.into(),
-            difference: None,
-            detail: String::new(),
-        }
+        Reading { gate: gate.to_owned(), problem: problem.into(), ..Reading::default() }
     }
 }
 

@@ -70,14 +70,6 @@ pub(crate) fn take_folder(route_dir: &Path) -> anyhow::Result<Lock> {
     Ok(lock)
 }
 
-/// Whether the new side has this share both in the route's file and in the split that nginx serves. The two differ if a
-/// change was killed after nginx had read the new file: [`take`] puts the old file back, but nginx has not read it
-/// since. Fails if `ramp` did not write the file.
-fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
-    Ok(current(&nginx.route_dir())?.share_percent == share
-        && nginx.served().is_ok_and(|served| served.share_percent == share))
-}
-
 /// Puts the old file back if a change was killed, and returns its split; `None` if none was. nginx reads the file at
 /// the next change.
 fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
@@ -105,7 +97,11 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         keep_route(&dir, route)?;
         let lock = Lock::take(&dir)?;
-        let wanted = &become_kind(&dir, route, wanted)?;
+        become_kind(&dir, route)?;
+        let wanted = match route.is_session() {
+            true => &Wanted { key: None, mirror: None, ..wanted.clone() }, // it has neither
+            false => wanted,
+        };
         repair(&dir, &lock)?;
         let before = current(&dir).unwrap_or_else(|_| Split::first(route));
         // Each proxy of a cluster prepares its own files. All must have the same generation until somebody sets a
@@ -137,7 +133,11 @@ pub(crate) fn change(
 
 /// Makes sure that the new side has this share. A signal does not interrupt it.
 pub(crate) fn bring_to(nginx: &Nginx, lock: &Lock, share: Share) -> anyhow::Result<()> {
-    if is_at(nginx, share)? {
+    // The file and the split that nginx serves differ if a change was killed after nginx had read the new file:
+    // `take` puts the old file back, but nginx has not read it since.
+    if current(&nginx.route_dir())?.share_percent == share
+        && nginx.served().is_ok_and(|served| served.share_percent == share)
+    {
         return Ok(());
     }
     change(nginx, lock, &Wanted::share(share), &AtomicBool::new(false)).map(drop)

@@ -14,7 +14,7 @@ use route::Route;
 use crate::folder::{become_kind, keep_route, prepared, route_dir};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
-use crate::split::{self, Split, Wanted, current};
+use crate::split::{self, Split, current};
 use crate::{files, metrics};
 
 /// The routes that [`exchange`] added, changed and removed.
@@ -28,13 +28,6 @@ pub struct Exchanged {
     pub removed: Vec<String>,
     /// Whether only other files have changed, such as those made from `carve.toml`.
     pub others: bool,
-}
-
-impl Exchanged {
-    /// Whether no route has changed.
-    fn keeps_routes(&self) -> bool {
-        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
-    }
 }
 
 /// Makes `nginx` serve these routes. `rendered` has the names, below nginx' folder, and the texts of the files that it
@@ -78,7 +71,9 @@ fn difference(dir: &Path, routes: &[Route], rendered: &[(String, String)]) -> Ex
     let is_other = |(name, text): &(String, String)| {
         fs::read_to_string(dir.join(name)).ok().as_ref() != Some(text)
     };
-    exchanged.others = exchanged.keeps_routes() && rendered.iter().any(is_other);
+    let Exchanged { added, changed, removed, .. } = &exchanged;
+    let keeps_routes = added.is_empty() && changed.is_empty() && removed.is_empty();
+    exchanged.others = keeps_routes && rendered.iter().any(is_other);
     exchanged
 }
 
@@ -90,7 +85,8 @@ fn write(
 ) -> anyhow::Result<()> {
     let dir = kept.dir.clone();
     for (name, text) in rendered {
-        kept.replace(&dir.join(name), text)?;
+        kept.keep(&dir.join(name))?;
+        files::replace(&dir.join(name), text)?;
     }
     for name in &exchanged.removed {
         kept.remove(name)?;
@@ -108,7 +104,7 @@ fn write(
             kept.keep(&dir.join(file))?;
         }
         keep_route(&dir, route)?;
-        become_kind(&dir, route, &Wanted::default())?;
+        become_kind(&dir, route)?;
         let split = current(&dir).unwrap_or_else(|_| Split::first(route));
         files::replace(&split::path(&dir), &split::text(&split, &route.name, &dir))?;
     }
@@ -146,11 +142,6 @@ impl Kept {
     fn keep(&mut self, file: &Path) -> anyhow::Result<()> {
         self.files.push((file.to_owned(), files::read_if_there(file)?));
         Ok(())
-    }
-
-    fn replace(&mut self, file: &Path, text: &str) -> anyhow::Result<()> {
-        self.keep(file)?;
-        files::replace(file, text)
     }
 
     /// Moves the route's folder out of `routes/`, since nginx includes the splits of all folders there.

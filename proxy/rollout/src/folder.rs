@@ -7,7 +7,7 @@ use anyhow::Context;
 use route::Route;
 
 use crate::files;
-use crate::split::{self, Split, Wanted};
+use crate::split::{self, Split};
 
 /// The copy of the route file in the route's folder.
 const ROUTE_FILE: &str = "route.toml";
@@ -27,9 +27,8 @@ pub fn prepared(nginx_dir: &Path) -> Vec<String> {
     names
 }
 
-/// Gives a route's folder a share file or a split.conf, depending on whether it is a route of sessions. Returns
-/// `wanted` without the values that such a route cannot have: routes of sessions have neither key nor mirror.
-pub(crate) fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow::Result<Wanted> {
+/// Gives a route's folder a share file or a split.conf, depending on whether it is a route of sessions.
+pub(crate) fn become_kind(dir: &Path, route: &Route) -> anyhow::Result<()> {
     if route.is_session() == split::is_of_sessions(dir) {
     } else if route.is_session() {
         files::replace(&split::share_path(dir), &Split::first(route).share_file())?;
@@ -37,10 +36,7 @@ pub(crate) fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow:
     } else {
         fs::remove_file(split::share_path(dir)).with_context(|| dir.display().to_string())?;
     }
-    Ok(match route.is_session() {
-        true => Wanted { key: None, mirror: None, ..wanted.clone() },
-        false => wanted.clone(),
-    })
+    Ok(())
 }
 
 /// The route file in the route's folder, as it was prepared.
@@ -60,7 +56,7 @@ pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow:
     let dir = route_dir(nginx_dir, &route.name);
     fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
     keep_route(&dir, route)?;
-    become_kind(&dir, route, &Wanted::default())?;
+    become_kind(&dir, route)?;
     write(nginx_dir, &route.name, split)
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::samples::Sampler;
 use crate::split::Split;
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use evidence::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
 use evidence::interval::{Assigned, Interval};
 use evidence::plan::Pace;
@@ -16,10 +16,8 @@ use route::Route;
 
 use crate::files;
 
-/// The gates of a route: those of `file`, or else the route's own.
-///
-/// # Errors
-/// If the file cannot be read or a gate is invalid; names the file, the line or the gate, and the problem.
+/// The gates of a route: those of `file`, or else the route's own. Fails if the file cannot be read or a gate is
+/// invalid; the error names the file, the line or the gate, and the problem.
 pub fn gates(file: Option<&Path>, route: &Route) -> anyhow::Result<Gates> {
     let Some(file) = file else { return Gates::of(route) };
     Gates::of_text(&files::read(file)?, route).with_context(|| file.display().to_string())
@@ -59,10 +57,8 @@ pub fn judge_past(
     judgement.with(readings(&mut Trial::new(gates, 1), gates, split, counted))
 }
 
-/// The intervals that Prometheus counted between two times, as a run would have received them.
-///
-/// # Errors
-/// If Prometheus does not answer.
+/// The intervals that Prometheus counted between two times, as a run would have received them. Fails if Prometheus does
+/// not answer.
 pub fn counted(
     gates: &Gates,
     prometheus: &Prometheus,
@@ -70,15 +66,11 @@ pub fn counted(
     between: (SystemTime, SystemTime),
 ) -> anyhow::Result<Vec<Interval>> {
     let (from, to) = (seconds(between.0), seconds(between.1));
-    Sampler::new(route, gates)
-        .between(prometheus, route, from, to)
-        .map_err(|problem| anyhow!("{problem}"))
+    Ok(Sampler::new(route, gates).between(prometheus, route, from, to)?)
 }
 
-/// The traffic of a route in the last `past`.
-///
-/// # Errors
-/// If Prometheus did not scrape the edge in this time, or does not answer.
+/// The traffic of a route in the last `past`. Fails if Prometheus did not scrape the edge in this time, or does not
+/// answer.
 pub fn pace(
     prometheus: &Prometheus,
     route: &str,
@@ -88,7 +80,7 @@ pub fn pace(
     let reach = past.as_millis();
     let number = |query: &str| match prometheus.number(query) {
         Err(NoNumber::NoData(_)) => Ok(0.0),
-        outcome => outcome.map_err(|problem| anyhow!("{problem}")),
+        outcome => outcome,
     };
     // If Prometheus has scraped for a shorter time, the rates are over that time.
     let scraped = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{}ms]", (reach / 200).max(1));
@@ -187,30 +179,31 @@ fn decide(gates: &[Gate], figures: &[Figures], step: Duration, at_the_end: bool)
     let both = || gates.iter().zip(figures);
     let enough =
         both().all(|(gate, figures)| gate.otherwise == Otherwise::RollBack || holds(gate, figures));
-    let verdict_of = |gate: &Gate, figures: &Figures| {
+    let reading = |(gate, figures): (&Gate, &Figures)| {
         let may_fail = match gate.judge {
             Judge::AtOnce => true,
             Judge::WithEnough => enough,
             Judge::AtTheEnd => enough && at_the_end,
         };
-        match (figures, gate.otherwise) {
+        let verdict = match (figures, gate.otherwise) {
             _ if holds(gate, figures) => Verdict::Pass,
             (Ok(_), Otherwise::RollBack) if may_fail => Verdict::Fail,
             _ => Verdict::Inconclusive,
+        };
+        let compare = gate.compare.operator.to_owned();
+        match figures {
+            Ok((value, limit)) => Reading {
+                verdict,
+                value: Some(*value),
+                compare,
+                limit: Some(*limit),
+                detail: missing(gate, (*value, *limit), step),
+                ..Reading::without(&gate.name, "")
+            },
+            Err(why) => {
+                Reading { verdict, compare, ..Reading::without(&gate.name, why.to_string()) }
+            }
         }
     };
-    let readings: Vec<Reading> = both()
-        .map(|(gate, figures)| Reading {
-            verdict: verdict_of(gate, figures),
-            value: figures.as_ref().ok().map(|(value, _)| *value),
-            compare: gate.compare.operator.to_owned(),
-            limit: figures.as_ref().ok().map(|(_, limit)| *limit),
-            detail: figures.as_ref().map_or_else(|_| String::new(), |it| missing(gate, *it, step)),
-            ..Reading::without(
-                &gate.name,
-                figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
-            )
-        })
-        .collect();
-    Judgement::of(readings)
+    Judgement::of(both().map(reading).collect())
 }

@@ -50,6 +50,6 @@ pub use serve::{Desk, serve};
 pub use set::{Changed, set};
 pub use split::{Known, Split, Wanted, current, read as read_split};
 pub use stop::{clear, in_force, stop};
-pub use stop_file::{Stop, keep as keep_stop, prepare as prepare_stops};
+pub use stop_file::{Stop, prepare as prepare_stops, put as put_stop};
 pub use watch::{WATCH, watch};
 pub use webhooks::{Webhook, Webhooks};

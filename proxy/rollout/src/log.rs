@@ -14,6 +14,8 @@ use route::Share;
 /// One line of the log.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Decision<'a> {
+    /// When it was made, as RFC 3339.
+    pub(crate) time: String,
     /// `set`, or an event of a run such as `started`, `moved`, `passed` or `rolled_back`.
     pub(crate) event: &'a str,
     /// The run; `None` for a change by hand.
@@ -43,29 +45,21 @@ impl<'a> Decision<'a> {
         actor: &'a str,
         reason: &'a str,
     ) -> Self {
-        Decision { event, run: None, step: None, share_percent, actor, reason, gates: &[] }
+        let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+        Decision { time, event, run: None, step: None, share_percent, actor, reason, gates: &[] }
     }
 
     /// An event of a run.
     pub(crate) fn of_run(event: &'a str, share_percent: Share, state: &'a State) -> Self {
-        let (run, step, actor) = (Some(&*state.run), Some(state.step + 1), state.actor());
+        let (run, step) = (Some(&*state.run), Some(state.step + 1));
         let why = if event == "started" { &state.by.reason } else { &state.reason };
-        Decision { event, run, step, share_percent, actor, reason: why, gates: &[] }
+        Decision { run, step, ..Decision::by_hand(event, share_percent, state.actor(), why) }
     }
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    time: String,
-    #[serde(flatten)]
-    decision: &'a Decision<'a>,
 }
 
 /// Appends a line.
 pub(crate) fn record(route_dir: &Path, decision: &Decision<'_>) -> anyhow::Result<()> {
-    let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
-    let line = serde_json::to_string(&Line { time, decision })? + "\n";
-    files::append(&route_dir.join("ramp.log"), &line)
+    files::append(&route_dir.join("ramp.log"), &(serde_json::to_string(decision)? + "\n"))
 }
 
 /// The last problem of an action that is retried. A problem that repeats is reported only once.

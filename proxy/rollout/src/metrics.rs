@@ -126,8 +126,9 @@ impl OfRoute<'_> {
         self.set("ramp_steps", "The number of steps", count(run.plan.steps.len()));
         let help = "The share that a rollback returns to";
         self.set("ramp_start_share_percent", help, run.start_share);
+        let next = run.plan.steps.get(run.step + 1).copied();
         let help = "The share of the next step; none at the last one";
-        self.set_if("ramp_next_share_percent", help, run.next_share().map(Into::into));
+        self.set_if("ramp_next_share_percent", help, next.map(Into::into));
         let help = "When the step will have been held for its time";
         self.set_if("ramp_hold_ends_timestamp_seconds", help, run.hold_ends.map(seconds));
         for phase in Phase::VARIANTS {
@@ -140,16 +141,16 @@ impl OfRoute<'_> {
     }
 
     fn add_judgement(&mut self, judgement: &Judgement) {
-        for verdict in Verdict::ALL {
-            let (of, is) = ([("verdict", verdict.as_str())], verdict == judgement.verdict);
+        for verdict in Verdict::VARIANTS {
+            let (of, is) = ([("verdict", verdict.as_str())], *verdict == judgement.verdict);
             self.set_for("ramp_verdict", "1 for the last verdict on the step", &of, is);
         }
         for reading in &judgement.readings {
             let gate = ("gate", &*reading.gate);
-            for verdict in Verdict::ALL {
+            for verdict in Verdict::VARIANTS {
                 let of = [gate, ("verdict", verdict.as_str())];
                 let help = "1 for the last verdict of the gate";
-                self.set_for("ramp_gate_verdict", help, &of, verdict == reading.verdict);
+                self.set_for("ramp_gate_verdict", help, &of, *verdict == reading.verdict);
             }
             let mut set = |name, help, value| {
                 if let Some(value) = value {

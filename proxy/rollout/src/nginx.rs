@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail, ensure};
 use procfs::process::Process;
@@ -87,15 +87,16 @@ impl Nginx {
         share: Share,
         reason: &str,
     ) {
-        let actor = run.map_or(&*self.by.actor, State::actor);
-        self.webhooks.tell(&Event {
+        self.webhooks.tell(Event {
+            time: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             event,
             route: self.route.clone(),
             run: run.map(|run| run.run.clone()).unwrap_or_default(),
             phase: run.map_or("", |run| run.phase.as_str()),
             share_percent: share,
-            actor: actor.to_owned(),
+            actor: run.map_or(&*self.by.actor, State::actor).to_owned(),
             reason: reason.to_owned(),
+            text: String::new(),
         });
     }
 

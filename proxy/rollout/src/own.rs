@@ -7,7 +7,7 @@ use evidence::bets::Counts;
 use evidence::gates::Own;
 use evidence::interval::Interval;
 
-use crate::prometheus::{NoNumber, Prometheus, Reach, Series};
+use crate::prometheus::{Labels, NoNumber, Prometheus, Reach, Series};
 
 /// The shortest interval, in seconds. The sides are scraped at different times, so an interval ends once both were
 /// scraped this long after it began.
@@ -23,7 +23,7 @@ pub(crate) struct OwnSampler {
 
 #[derive(Debug, Default)]
 struct Followed {
-    last: BTreeMap<String, (f64, f64)>,
+    last: BTreeMap<Labels, (f64, f64)>,
     counted: Counts,
     began: Option<f64>,
     scraped: f64,
@@ -65,24 +65,22 @@ impl Followed {
     fn add(&mut self, series: &[Series], good: &BTreeMap<String, String>) {
         for one in series {
             let is_good = good.iter().all(|(label, value)| one.label(label) == value);
-            let known = self.last.entry(one.name());
-            let mut known = known.or_insert((f64::INFINITY, 0.0)).to_owned();
+            let known = self.last.entry(one.labels.clone()).or_insert((f64::INFINITY, 0.0));
             for &(time, value) in &one.samples {
                 // The first sample only sets the starting point.
-                let more = match known {
+                let more = match *known {
                     (last, _) if last.is_infinite() => 0.0,
                     (last, _) if time <= last => continue,
                     // A counter that fell has restarted from 0.
                     (_, before) if value < before => value,
                     (_, before) => value - before,
                 };
-                known = (time, value);
+                *known = (time, value);
                 let events = if is_good { 0.0 } else { more };
                 self.counted.add(Counts { requests: more, events });
                 self.began.get_or_insert(time);
                 self.scraped = self.scraped.max(time);
             }
-            self.last.insert(one.name(), known);
         }
     }
 

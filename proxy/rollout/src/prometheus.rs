@@ -1,10 +1,10 @@
 //! A client for Prometheus that gives one number per query.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer};
+use strum::Display;
 
 use crate::http;
 
@@ -19,24 +19,20 @@ pub struct Prometheus {
 }
 
 /// The reason why a query gives no number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Display)]
 pub enum NoNumber {
     /// Prometheus does not answer, so further queries are not worth a try.
+    #[strum(to_string = "{0}")]
     Away(String),
     /// The query is invalid or does not give one number.
+    #[strum(to_string = "{0}")]
     Refused(String),
     /// The query matches no series, or the result is NaN.
+    #[strum(to_string = "{0}")]
     NoData(&'static str),
 }
 
-impl fmt::Display for NoNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoNumber::Away(problem) | NoNumber::Refused(problem) => f.write_str(problem),
-            NoNumber::NoData(problem) => f.write_str(problem),
-        }
-    }
-}
+impl std::error::Error for NoNumber {}
 
 #[derive(Deserialize)]
 struct Answer {
@@ -74,11 +70,14 @@ impl Reach {
     }
 }
 
+/// The labels that identify a series, by name.
+pub(crate) type Labels = BTreeMap<String, String>;
+
 /// The samples of a series, as (seconds since 1970, value).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Series {
     #[serde(rename = "metric")]
-    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) labels: Labels,
     #[serde(rename = "values", deserialize_with = "as_numbers")]
     pub(crate) samples: Vec<(f64, f64)>,
 }
@@ -87,12 +86,6 @@ impl Series {
     /// The value of a label; empty if there is none.
     pub(crate) fn label(&self, name: &str) -> &str {
         self.labels.get(name).map_or("", String::as_str)
-    }
-
-    /// All labels as one text, which identifies the series.
-    pub(crate) fn name(&self) -> String {
-        let labels = self.labels.iter().map(|(name, value)| format!("{name}={value:?}"));
-        labels.collect::<Vec<_>>().join(",")
     }
 }
 
@@ -105,7 +98,7 @@ fn as_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::
 #[derive(Deserialize)]
 struct Sample {
     #[serde(default)]
-    metric: BTreeMap<String, String>,
+    metric: Labels,
     value: (f64, String),
 }
 

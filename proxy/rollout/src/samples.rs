@@ -9,7 +9,7 @@ use evidence::gates::Gates;
 use evidence::interval::{CLASSES, Interval, SLOWER};
 
 use crate::own::OwnSampler;
-use crate::prometheus::{NoNumber, Prometheus, Reach, Series};
+use crate::prometheus::{Labels, NoNumber, Prometheus, Reach, Series};
 
 /// How far back each query reaches. If Prometheus was unreachable for longer, earlier counts are lost.
 const REACH: Duration = Duration::from_secs(120);
@@ -21,7 +21,7 @@ const PART: f64 = 600.0;
 pub(crate) struct Sampler {
     query: String,
     bounds: Bounds,
-    last: BTreeMap<String, (f64, f64)>,
+    last: BTreeMap<Labels, (f64, f64)>,
     /// The last scrape of each instance.
     scraped: BTreeMap<String, f64>,
     own: Option<OwnSampler>,
@@ -56,7 +56,7 @@ impl Sampler {
     pub(crate) fn take(&mut self, prometheus: &Prometheus) -> Result<Vec<Interval>, NoNumber> {
         let is_first = self.scraped.is_empty();
         let intervals = self.ask(prometheus, Reach::past(REACH), is_first)?;
-        Ok(if is_first { Vec::new() } else { in_order(intervals) })
+        Ok(if is_first { Vec::new() } else { intervals })
     }
 
     /// The intervals of the last `window`. Fails if Prometheus does not answer.
@@ -65,7 +65,7 @@ impl Sampler {
         prometheus: &Prometheus,
         window: Duration,
     ) -> Result<Vec<Interval>, NoNumber> {
-        self.ask(prometheus, Reach::past(window), true).map(in_order)
+        self.ask(prometheus, Reach::past(window), true)
     }
 
     /// The intervals between two times, in seconds since 1970, each with its share. Leaves out intervals in which the
@@ -89,10 +89,10 @@ impl Sampler {
             shares.extend(found.into_iter().flat_map(|series| series.samples));
         }
         shares.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(with_shares(in_order(intervals), &shares))
+        Ok(with_shares(intervals, &shares))
     }
 
-    /// The intervals of a range that were not counted yet. With `is_whole`, the interval of [`OwnSampler`] ends with
+    /// The intervals of a range that were not counted yet, in the order in which they ended. With `is_whole`, the interval of [`OwnSampler`] ends with
     /// the range.
     fn ask(
         &mut self,
@@ -104,6 +104,7 @@ impl Sampler {
         if let Some(own) = &mut self.own {
             intervals.extend(own.take(prometheus, reach, is_whole)?);
         }
+        intervals.sort_by(|a, b| a.end.total_cmp(&b.end));
         Ok(intervals)
     }
 
@@ -115,7 +116,7 @@ impl Sampler {
         let mut restarts = Vec::new();
         for one in series {
             let instance = format!("{} {}", one.label("job"), one.label("instance"));
-            let known = self.last.entry(one.name()).or_insert_with(|| {
+            let known = self.last.entry(one.labels.clone()).or_insert_with(|| {
                 // A new series of a known instance began at 0.
                 match self.scraped.get(&instance) {
                     Some(time) => (*time, 0.0),
@@ -145,11 +146,6 @@ impl Sampler {
         }
         intervals.into_values().map(only_attempts).collect()
     }
-}
-
-fn in_order(mut intervals: Vec<Interval>) -> Vec<Interval> {
-    intervals.sort_by(|a, b| a.end.total_cmp(&b.end));
-    intervals
 }
 
 /// Gives each interval the last share scraped before it ended. Drops intervals that overlap the time between two

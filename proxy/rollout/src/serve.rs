@@ -106,6 +106,7 @@ fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow:
 }
 
 /// A route, and its run.
+#[derive(Clone)]
 struct Walk<'a> {
     desk: &'a Desk<'a>,
     me: String,
@@ -122,13 +123,11 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(desk: &'a Desk<'_>, me: &str, store: Arc<OnCluster>) -> Self {
+        let by = By::itself("carve serve");
         Walk {
             desk,
             me: me.to_owned(),
-            nginx: desk
-                .cluster
-                .around(&store)
-                .acting(By::itself("carve serve"), desk.webhooks.clone()),
+            nginx: desk.cluster.around(&store).acting(by, desk.webhooks.clone()),
             store,
             told: None,
             since: Instant::now(),
@@ -199,37 +198,29 @@ impl<'a> Walk<'a> {
     {
         self.begun = Some(Instant::now());
         self.is_under_way.store(true, Ordering::Relaxed);
-        let (desk, nginx, store) = (self.desk, self.nginx.clone(), Arc::clone(&self.store));
-        let (me, is_under_way) = (self.me.clone(), Arc::clone(&self.is_under_way));
+        let walk = self.clone();
         scope.spawn(move || {
-            let outcome = carry_out(desk, &nginx, &store, &me, &told, is_mine);
-            if let Err(problem) = outcome {
-                eprintln!("carve: {}: {problem:#}", nginx.route);
+            if let Err(problem) = walk.carry_out(&told, is_mine) {
+                eprintln!("carve: {}: {problem:#}", walk.nginx.route);
             }
-            is_under_way.store(false, Ordering::Relaxed);
+            walk.is_under_way.store(false, Ordering::Relaxed);
         });
     }
-}
 
-fn carry_out(
-    desk: &Desk<'_>,
-    nginx: &Nginx,
-    store: &OnCluster,
-    me: &str,
-    told: &str,
-    is_mine: bool,
-) -> anyhow::Result<()> {
-    let state = store.hold(me, told)?;
-    let dir = nginx.route_dir();
-    let lock = take_folder(&dir)?;
-    store.copy()?;
-    // The local state of this process's own run may be newer than the one in the ConfigMap.
-    let is_known = State::load(&dir)?.is_some_and(|here| here.run == state.run);
-    if !(is_mine && is_known) {
-        state.save(&dir)?;
+    fn carry_out(&self, told: &str, is_mine: bool) -> anyhow::Result<()> {
+        let Walk { nginx, store, .. } = self;
+        let state = store.hold(&self.me, told)?;
+        let dir = nginx.route_dir();
+        let lock = take_folder(&dir)?;
+        store.copy()?;
+        // The local state of this process's own run may be newer than the one in the ConfigMap.
+        let is_known = State::load(&dir)?.is_some_and(|here| here.run == state.run);
+        if !(is_mine && is_known) {
+            state.save(&dir)?;
+        }
+        let Desk { prometheus, every, interrupted, .. } = *self.desk;
+        let report = self.desk.report.clone();
+        carry_on(&Surroundings { nginx, lock: &lock, prometheus, every, interrupted, report })?;
+        Ok(())
     }
-    let Desk { prometheus, every, interrupted, .. } = *desk;
-    let report = desk.report.clone();
-    carry_on(&Surroundings { nginx, lock: &lock, prometheus, every, interrupted, report })?;
-    Ok(())
 }

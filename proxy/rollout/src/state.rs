@@ -27,12 +27,11 @@ pub struct Plan {
     pub gates: Option<PathBuf>,
 }
 
-/// The phase of a run.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
+/// The phase of a run. The phases of an unfinished run come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Waits for `carve serve` to start or resume it.
     Ordered,
@@ -68,15 +67,7 @@ impl Phase {
 
     /// Whether the run can be resumed or aborted.
     pub fn is_unfinished(self) -> bool {
-        matches!(
-            self,
-            Phase::Ordered
-                | Phase::Holding
-                | Phase::Paused
-                | Phase::Inconclusive
-                | Phase::Interrupted
-                | Phase::GoingBack
-        )
+        self < Phase::Done
     }
 }
 
@@ -120,9 +111,10 @@ impl By {
         By { actor: actor.to_owned(), reason: String::new() }
     }
 
-    /// `what`, followed by the reason if there is one.
-    pub(crate) fn said(&self, what: &str) -> String {
-        if self.reason.is_empty() { what.to_owned() } else { format!("{what}: {}", self.reason) }
+    /// Says that something happens on request, and why, if that is known.
+    pub(crate) fn on_request(&self) -> String {
+        let reason = &self.reason;
+        if reason.is_empty() { "on request".to_owned() } else { format!("on request: {reason}") }
     }
 }
 
@@ -159,15 +151,12 @@ pub struct State {
     #[serde(default)]
     pub held: Duration,
     /// When the step was last judged.
-    #[serde(default)]
     pub judged: Option<SystemTime>,
     /// When the step will have been held for the plan's time. It may then still wait for proof.
-    #[serde(default)]
     pub hold_ends: Option<SystemTime>,
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
     /// The folder of the run's report; `None` for the route's own.
-    #[serde(default)]
     pub report: Option<PathBuf>,
     /// The evidence of the run so far.
     #[serde(default, deserialize_with = "if_readable")]
@@ -188,11 +177,6 @@ impl State {
         route_dir.join("ramp.json")
     }
 
-    /// The share of the step after this one; `None` if this is the last one.
-    pub fn next_share(&self) -> Option<Share> {
-        self.plan.steps.get(self.step + 1).copied()
-    }
-
     /// Loads the last run; `None` if there was none yet.
     pub fn load(route_dir: &Path) -> anyhow::Result<Option<State>> {
         let file = State::file(route_dir);
@@ -209,19 +193,6 @@ impl State {
         files::replace(&State::file(route_dir), &serde_json::to_string_pretty(self)?)
     }
 
-    /// Begins the step with index `step`, with no time held.
-    pub(crate) fn begin_step(&mut self, step: usize) {
-        self.step = step;
-        self.held = Duration::ZERO;
-    }
-
-    /// Sets the share that the run returns to.
-    pub(crate) fn go_back_to(&mut self, back: Back) {
-        if back == Back::Old {
-            self.start_share = Share::NONE;
-        }
-    }
-
     /// Who the run acts for: whoever last asked it for something, else whoever started it.
     pub(crate) fn actor(&self) -> &str {
         if self.asked.actor.is_empty() { &self.by.actor } else { &self.asked.actor }
@@ -230,12 +201,6 @@ impl State {
     /// The share of the current step.
     pub fn share(&self) -> Share {
         self.plan.steps.get(self.step).copied().unwrap_or(self.start_share)
-    }
-
-    /// The share before the current step.
-    pub fn share_before(&self) -> Share {
-        let before = self.step.checked_sub(1).and_then(|step| self.plan.steps.get(step));
-        before.copied().unwrap_or(self.start_share)
     }
 }
 
@@ -256,7 +221,6 @@ pub(crate) struct Told {
     /// Rises with each heartbeat.
     pub(crate) beat: u64,
     /// The process that holds the run; `None` if none does.
-    #[serde(default)]
     pub(crate) holder: Option<String>,
     /// The run.
     pub(crate) state: State,

@@ -124,11 +124,12 @@ pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
                 std::os::unix::fs::symlink(place, &folder).with_context(name)?;
             }
         }
-        None if folder.is_symlink() => {
-            fs::remove_file(&folder).with_context(name)?;
+        None => {
+            if folder.is_symlink() {
+                fs::remove_file(&folder).with_context(name)?;
+            }
             fs::create_dir_all(&folder).with_context(name)?;
         }
-        None => fs::create_dir_all(&folder).with_context(name)?,
     }
     for route in prepared(nginx_dir) {
         put(nginx_dir, &route, kept_file(&route_dir(nginx_dir, &route)).exists())?;
@@ -147,7 +148,7 @@ pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
 }
 
 /// Creates or removes the file that nginx looks for.
-pub(crate) fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
+pub fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
     put_as(nginx_dir, route, is_stopped.then_some(STOP))
 }
 
@@ -227,9 +228,4 @@ fn place(nginx_dir: &Path, route: &str) -> io::Result<()> {
     // Only the metrics need the time.
     let _ = File::open(&file).and_then(|file| file.set_modified(SystemTime::now()));
     Ok(())
-}
-
-/// Stops a route before nginx starts, because the cluster has a stop for it.
-pub fn keep(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
-    put(nginx_dir, route, true)
 }

@@ -19,12 +19,15 @@ pub(crate) struct Heard {
     pub(crate) is_taken: bool,
 }
 
-/// The state of one route.
+/// The state of one route. The default methods do nothing: on one machine the lock of the route's folder is enough, and
+/// a cluster keeps a stop over a restart by itself.
 pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// The wanted split; nginx may not serve it yet.
     fn wanted(&self) -> anyhow::Result<Split>;
     /// Publishes the split in the route's folder, and the run if this process holds it.
-    fn publish(&self) -> anyhow::Result<()>;
+    fn publish(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// The stop that is in force.
     fn stop(&self) -> anyhow::Result<Option<Stop>>;
     /// Stops the route. A brake changes nothing if the route is already stopped.
@@ -32,21 +35,31 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Ends a stop or a brake; with `only_brake`, leaves a stop in force.
     fn lift_stop(&self, only_brake: bool) -> anyhow::Result<()>;
     /// The file that stores a stop for a restart; `None` if the store itself survives one.
-    fn kept_stop(&self) -> Option<PathBuf>;
+    fn kept_stop(&self) -> Option<PathBuf> {
+        None
+    }
     /// Describes the process that holds the route now; `None` if none does.
     fn holder(&self) -> anyhow::Result<Option<String>>;
     /// Fails if another process holds the route's run. Else copies the split and the run to the folder.
-    fn take(&self) -> anyhow::Result<()>;
+    fn take(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// Saves the state of a run and gives the run up.
-    fn let_go(&self, state: &State) -> anyhow::Result<()>;
+    fn let_go(&self, _: &State) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// Whether another process carries on the run when this process ends.
-    fn is_carried_on(&self) -> bool;
+    fn is_carried_on(&self) -> bool {
+        false
+    }
     /// Leaves a request for the run; `None` withdraws it.
     fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()>;
     /// Whether a request is still waiting for the run to take it.
     fn is_asked(&self) -> anyhow::Result<bool>;
     /// Publishes a heartbeat and the run's state.
-    fn beat(&self, count: u64) -> anyhow::Result<()>;
+    fn beat(&self, _count: u64) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// What this process last learned about the route: at the last heartbeat, or now.
     fn heard(&self) -> Heard;
     /// Takes a request for the run; `None` if there is none.
@@ -73,10 +86,6 @@ impl Files {
 impl Store for Files {
     fn wanted(&self) -> anyhow::Result<Split> {
         current(&self.dir())
-    }
-
-    fn publish(&self) -> anyhow::Result<()> {
-        Ok(())
     }
 
     fn stop(&self) -> anyhow::Result<Option<Stop>> {
@@ -112,19 +121,6 @@ impl Store for Files {
         Ok(lock::holder(&self.dir()))
     }
 
-    /// Does nothing: on one machine the folder's lock is enough.
-    fn take(&self) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn let_go(&self, _: &State) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn is_carried_on(&self) -> bool {
-        false
-    }
-
     fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
         match request {
             Some(request) => files::replace(&self.request(), &serde_json::to_string(request)?),
@@ -134,10 +130,6 @@ impl Store for Files {
 
     fn is_asked(&self) -> anyhow::Result<bool> {
         Ok(self.request().exists())
-    }
-
-    fn beat(&self, _: u64) -> anyhow::Result<()> {
-        Ok(())
     }
 
     fn heard(&self) -> Heard {

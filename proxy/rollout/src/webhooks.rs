@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use anyhow::{Context, anyhow, ensure};
@@ -39,10 +39,8 @@ impl FromStr for Webhook {
 
     /// The URL of a webhook is often its only secret, so no error names it.
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let (url, is_slack) = match text.strip_prefix("slack:") {
-            Some(url) => (url, true),
-            None => (text, false),
-        };
+        let of_slack = text.strip_prefix("slack:");
+        let url = of_slack.unwrap_or(text);
         let is_https = url.starts_with("https://");
         ensure!(
             is_https || url.starts_with("http://"),
@@ -52,13 +50,15 @@ impl FromStr for Webhook {
             !is_https || cfg!(feature = "tls"),
             "a webhook is https://, but this program was built without TLS"
         );
-        Ok(Webhook { url: url.to_owned(), is_slack })
+        Ok(Webhook { url: url.to_owned(), is_slack: of_slack.is_some() })
     }
 }
 
 /// An event of a run, or a rollback by hand.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Event {
+    /// When it happened, as RFC 3339.
+    pub(crate) time: String,
     /// `begin`, `step`, `waiting`, `rollback` or `end`.
     pub(crate) event: &'static str,
     pub(crate) route: String,
@@ -75,14 +75,8 @@ pub(crate) struct Event {
     pub(crate) actor: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    time: &'a str,
-    #[serde(flatten)]
-    event: &'a Event,
-    text: &'a str,
+    /// The event in words.
+    pub(crate) text: String,
 }
 
 impl fmt::Display for Event {
@@ -128,14 +122,12 @@ impl Webhooks {
     }
 
     /// Queues an event for every webhook. Does not wait.
-    pub(crate) fn tell(&self, event: &Event) {
-        let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let text = event.to_string();
+    pub(crate) fn tell(&self, mut event: Event) {
+        event.text = event.to_string();
         for (queue, is_slack) in &self.queues {
             let body = match is_slack {
-                true => json!({ "text": text }).to_string(),
-                false => serde_json::to_string(&Body { time: &time, text: &text, event })
-                    .unwrap_or_default(),
+                true => json!({ "text": event.text }).to_string(),
+                false => serde_json::to_string(&event).unwrap_or_default(),
             };
             self.pending.fetch_add(1, Ordering::Relaxed);
             if queue.try_send(body).is_err() {
@@ -156,31 +148,23 @@ impl Webhooks {
 
 fn deliver(url: &str, bodies: &Receiver<String>, pending: &AtomicUsize) {
     for body in bodies {
-        let mut outcome = post(url, &body);
-        for wait in RETRIES {
-            if !matches!(outcome, Err(Refused::ForNow(_))) {
+        let mut waits = RETRIES.into_iter();
+        while let Err((problem, is_for_now)) = post(url, &body) {
+            let Some(wait) = waits.next().filter(|_| is_for_now) else {
+                eprintln!("carve: an event could not be posted to a webhook: {problem:#}");
                 break;
-            }
+            };
             thread::sleep(Duration::from_secs(wait));
-            outcome = post(url, &body);
-        }
-        if let Err(Refused::ForNow(problem) | Refused::ForGood(problem)) = outcome {
-            eprintln!("carve: an event could not be posted to a webhook: {problem:#}");
         }
         pending.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-enum Refused {
-    ForNow(anyhow::Error),
-    ForGood(anyhow::Error),
-}
-
-fn post(url: &str, body: &str) -> Result<(), Refused> {
+/// Posts an event. An error says whether a later try may succeed.
+fn post(url: &str, body: &str) -> Result<(), (anyhow::Error, bool)> {
     match http::post(url, body, TIMEOUT).context("it does not answer") {
         Ok(200..300) => Ok(()),
-        Ok(status @ (408 | 429 | 500..)) => Err(Refused::ForNow(anyhow!("it answers {status}"))),
-        Ok(status) => Err(Refused::ForGood(anyhow!("it answers {status}"))),
-        Err(problem) => Err(Refused::ForNow(problem)),
+        Ok(status) => Err((anyhow!("it answers {status}"), matches!(status, 408 | 429 | 500..))),
+        Err(problem) => Err((problem, true)),
     }
 }

@@ -63,7 +63,7 @@ impl Prepare {
             for route in &routes {
                 let stop = splits.join(format!("{}.stop", route.name));
                 if stop.is_file() {
-                    rollout::keep_stop(&dir, &route.name)?;
+                    rollout::put_stop(&dir, &route.name, true)?;
                 }
             }
         }

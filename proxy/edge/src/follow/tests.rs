@@ -160,7 +160,7 @@ fn a_rotated_log_is_read_to_its_end_and_the_new_one_from_its_beginning() {
     append(&old, LINE);
     assert_eq!(place.poll(), (10, 0));
     assert_eq!(place.restarts_of_log(), 1);
-    assert_eq!(place.follower.logs.len(), 2);
+    assert_eq!(place.follower.progress.done().files.len(), 2);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_replaced_log_is_closed_when_it_is_silent() {
     assert_eq!(place.poll(), (2, 0), "its lines are not printed");
     assert_eq!(place.print(), 2);
     assert_eq!(place.poll(), (3, 1), "the unfinished line is malformed");
-    assert_eq!(place.follower.logs.len(), 1);
+    assert_eq!(place.follower.progress.done().files.len(), 1);
     place.write(LINE);
     assert_eq!(place.poll(), (4, 1));
 }
@@ -294,7 +294,7 @@ fn beyond_the_bound_lines_that_nobody_reads_are_left_out_the_oldest_first() {
     let lines = KEEP_BYTES / LINE.len() + 10_000;
     place.write(&LINE.repeat(lines));
     assert_eq!(place.poll(), (lines as u64, 0));
-    let left_out = place.follower.progress.left_out() as usize;
+    let left_out = place.follower.progress.done().left_out as usize;
     assert!((9_000..11_000).contains(&left_out), "{left_out}");
     assert_eq!(place.print(), lines - left_out);
 }

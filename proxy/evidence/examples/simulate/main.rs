@@ -16,7 +16,7 @@ use std::io::{Write as _, stderr, stdout};
 use anyhow::Context;
 use evidence::Gates;
 use evidence::interval::Assigned;
-use ramp::{Behaviour, End, NOTHING, Ramp, Scenario};
+use ramp::{Behaviour, End, Ramp, Scenario};
 use route::Route;
 
 /// Requests per second.
@@ -38,9 +38,9 @@ own.lasts = "5m"
 /// Ramps of equal sides.
 fn equal() -> Vec<Scenario> {
     let both = |name, side| Scenario { name, new: side, old: side, ..Scenario::default() };
-    let failing = |name, failing| both(name, Behaviour { failing, ..NOTHING });
-    let timing_out = |name, timeouts| both(name, Behaviour { timeouts, ..NOTHING });
-    let few = Behaviour { failing: 0.0005, ..NOTHING };
+    let failing = |name, failing| both(name, Behaviour { failing, ..Behaviour::default() });
+    let timing_out = |name, timeouts| both(name, Behaviour { timeouts, ..Behaviour::default() });
+    let few = Behaviour { failing: 0.0005, ..Behaviour::default() };
     let (restarts, stalls, bursts) = (Some((600.0, 1.0)), Some((60.0, 0.3)), Some((600.0, 10.0)));
     let sessions = both("10 % of sessions break", Behaviour { broken: 0.1, ..few });
     vec![
@@ -61,14 +61,14 @@ fn equal() -> Vec<Scenario> {
 
 /// Ramps of a worse new side.
 fn worse() -> Vec<Scenario> {
-    let old = Behaviour { failing: 0.0005, ..NOTHING };
+    let old = Behaviour { failing: 0.0005, ..Behaviour::default() };
     let than = |name, new| Scenario { name, new, old, waits: true, ..Scenario::default() };
     let sessions = than("1 point more sessions break", Behaviour { broken: 0.11, ..old });
     vec![
         than("0.5 points more fail", Behaviour { failing: 0.0055, ..old }),
         than("an outage of 2 s a minute", Behaviour { restarts: Some((60.0, 2.0)), ..old }),
-        than("5 % of answers slow", Behaviour { slow: 0.05, ..old }),
-        than("all times doubled", Behaviour { slower: 2.0, ..old }),
+        than("5 % of answers slow", Behaviour { slow: 0.045, ..old }),
+        than("all times doubled", Behaviour { slower: 1.0, ..old }),
         Scenario { has_sessions: true, old: Behaviour { broken: 0.1, ..old }, ..sessions },
     ]
 }

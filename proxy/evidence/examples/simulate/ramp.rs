@@ -50,25 +50,14 @@ pub(crate) struct Behaviour {
     pub(crate) stalls: Recurring,
     /// When some answers are slow.
     pub(crate) bursts: Recurring,
+    /// The share of answers that are slow, beyond the usual `SLOW`.
     pub(crate) slow: f64,
-    /// The factor by which answers take longer.
+    /// By how much longer answers take: with 1, twice as long.
     pub(crate) slower: f64,
     /// The share of keys that always fail, on either side.
     pub(crate) bad_keys: f64,
     pub(crate) broken: f64,
 }
-
-pub(crate) const NOTHING: Behaviour = Behaviour {
-    failing: 0.0,
-    timeouts: 0.0,
-    restarts: None,
-    stalls: None,
-    bursts: None,
-    slow: SLOW,
-    slower: 1.0,
-    bad_keys: 0.0,
-    broken: 0.0,
-};
 
 /// A kind of ramp.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,8 +169,8 @@ impl Side {
         });
         let in_burst =
             self.bursts.within((from, to), rng).map_or(0.0, |(begin, end)| (end - begin) / BLOCK);
-        let slow = self.behaviour.slow + stalled + SLOW_IN_BURST * in_burst;
-        let above = slow + (1.0 - slow) * longer_than(ABOVE / self.behaviour.slower);
+        let slow = SLOW + self.behaviour.slow + stalled + SLOW_IN_BURST * in_burst;
+        let above = slow + (1.0 - slow) * longer_than(ABOVE / (1.0 + self.behaviour.slower));
         arm.slow = poisson(rng, arm.requests * above);
         Played { arm, down: (end - begin) / BLOCK, slow }
     }
@@ -203,7 +192,7 @@ fn beyond(slow: f64, slower: f64, is_new: bool) -> [f64; SLOWER.len()] {
     thresholds.map(|threshold| {
         let margin =
             if is_new { (threshold * MARGIN.0).max(threshold + MARGIN.1) } else { threshold };
-        slow + (1.0 - slow) * longer_than(margin / slower)
+        slow + (1.0 - slow) * longer_than(margin / (1.0 + slower))
     })
 }
 
@@ -361,7 +350,7 @@ impl Ramp {
         let more = |worse: f64, usual: f64, of: f64| (worse - usual * of).max(0.0);
         match () {
             () if has_sessions => sessions.events - old.broken * sessions.requests,
-            () if new.slow > old.slow => arm.slow - old.slow * arm.requests,
+            () if new.slow > old.slow => arm.slow - (SLOW + old.slow) * arm.requests,
             () if new.slower > old.slower => arm.requests,
             () => more(arm.failures + arm.refused, old.failing, arm.requests),
         }

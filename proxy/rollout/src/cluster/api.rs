@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use serde_json::Value;
 use ureq::{Agent, Body, RequestBuilder};
 
@@ -22,32 +22,10 @@ const LOOK_AT_MACHINE: Duration = Duration::from_millis(200);
 /// How long a watch lasts. Its end reveals a dead connection.
 const WATCH: Duration = Duration::from_secs(10);
 
+/// Why a request failed even if it was tried several times.
+pub(super) const KEEPS_CHANGING: &str = "the ConfigMap keeps changing";
 /// The path of a machine's state at nginx' admin listener.
 pub(super) const STATE: &str = "/state";
-
-/// Why a request failed.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// Somebody has changed the object since the version that the patch names.
-    Changed,
-    /// Anything else.
-    Otherwise(anyhow::Error),
-}
-
-impl From<anyhow::Error> for Refused {
-    fn from(error: anyhow::Error) -> Self {
-        Refused::Otherwise(error)
-    }
-}
-
-impl From<Refused> for anyhow::Error {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Changed => anyhow!("the ConfigMap keeps changing"),
-            Refused::Otherwise(error) => error,
-        }
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Api {
@@ -92,26 +70,27 @@ impl Api {
         }
     }
 
-    pub(super) fn get(&self, of: &ConfigMap) -> Result<Value, Refused> {
+    pub(super) fn get(&self, of: &ConfigMap) -> anyhow::Result<Value> {
         if let Some(file) = self.copy() {
             let object = serde_json::from_str(&files::read(file)?);
-            return Ok(object.with_context(|| file.display().to_string())?);
+            return object.with_context(|| file.display().to_string());
         }
         if self.is_of_a_machine() {
             let object = serde_json::from_str(&http::body("the proxy", &self.url, OF_A_MACHINE)?);
-            return Ok(object.with_context(|| self.url.clone())?);
+            return object.with_context(|| self.url.clone());
         }
         let path = of.path();
         let request = self.with_bearer(self.agent.get(format!("{}{path}", self.url)))?;
-        self.object(&path, request.call())
+        self.object(&path, request.call())?.context(KEEPS_CHANGING)
     }
 
-    /// Merges `patch` into the object and returns the result. Fails with `Changed` if the patch names an old version.
-    pub(super) fn patch(&self, of: &ConfigMap, patch: &Value) -> Result<Value, Refused> {
+    /// Merges `patch` into the object. Returns `false` if the patch names a version that somebody has changed since.
+    pub(super) fn patch(&self, of: &ConfigMap, patch: &Value) -> anyhow::Result<bool> {
         let path = of.path();
         let request = self.agent.patch(format!("{}{path}", self.url));
         let request = request.header("Content-Type", "application/merge-patch+json");
-        self.object(&path, self.with_bearer(request)?.send(patch.to_string()))
+        let answer = self.with_bearer(request)?.send(patch.to_string());
+        Ok(self.object(&path, answer)?.is_some())
     }
 
     /// Calls `take` with the current object and after each change, until `take` returns false or the API ends the watch
@@ -157,22 +136,20 @@ impl Api {
         Ok(request.header("Authorization", bearer))
     }
 
+    /// The object in an answer; `None` if the answer is a conflict.
     fn object(
         &self,
         path: &str,
         answer: Result<ureq::http::Response<Body>, ureq::Error>,
-    ) -> Result<Value, Refused> {
+    ) -> anyhow::Result<Option<Value>> {
         let mut answer = answer.with_context(|| format!("no answer from {}", self.url))?;
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string().context("the Kubernetes API")?;
         let object: Value = serde_json::from_str(&text).unwrap_or_default();
         match status {
-            200 => Ok(object),
-            409 => Err(Refused::Changed),
-            _ => {
-                let message = object["message"].as_str().unwrap_or(&text);
-                Err(anyhow!("{path}: {status} {message}").into())
-            }
+            200 => Ok(Some(object)),
+            409 => Ok(None),
+            _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or(&text)),
         }
     }
 }

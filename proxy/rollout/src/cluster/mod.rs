@@ -18,7 +18,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use ::route::{BaseUrl, Route};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::folder::copy_to;
@@ -30,7 +30,7 @@ use crate::stop_file::Stop;
 use crate::store::Store;
 use crate::traffic::{ask, routes};
 
-use api::{Api, Refused, STATE};
+use api::{Api, KEEPS_CHANGING, STATE};
 use proxies::{Proxies, ProxiesOf};
 pub(crate) use route::{OnCluster, SILENT};
 
@@ -188,24 +188,23 @@ impl Cluster {
         &self,
         mut change: impl FnMut(&Value) -> anyhow::Result<(Option<Value>, T)>,
     ) -> anyhow::Result<T> {
-        let mut tries = 1;
-        loop {
+        for _ in 0..TRIES {
             let found = self.api.get(&self.map)?;
             let (data, outcome) = change(&found)?;
             let Some(data) = data else { return Ok(outcome) };
             let version = &found["metadata"]["resourceVersion"];
             let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
-            match self.api.patch(&self.map, &patch) {
-                Ok(_) => return Ok(outcome),
-                Err(Refused::Changed) if tries < TRIES => tries += 1,
-                Err(problem) => return Err(problem.into()),
+            if self.api.patch(&self.map, &patch)? {
+                return Ok(outcome);
             }
         }
+        bail!(KEEPS_CHANGING)
     }
 
     /// Sets a key of a route, or removes it with `None`, whatever else has changed in the ConfigMap.
     fn put(&self, route: &str, what: &str, text: Option<String>) -> anyhow::Result<()> {
-        self.api.patch(&self.map, &json!({ "data": { key(route, what): text } }))?;
+        let patch = json!({ "data": { key(route, what): text } });
+        ensure!(self.api.patch(&self.map, &patch)?, KEEPS_CHANGING);
         Ok(())
     }
 
@@ -254,7 +253,7 @@ impl Cluster {
                         is_wanted = sender.send(Ok(object)).is_ok();
                         is_wanted
                     }),
-                    Some(every) => api.get(&map).map_err(Into::into).map(|object| {
+                    Some(every) => api.get(&map).map(|object| {
                         let now = object.to_string();
                         if now != last {
                             last = now;

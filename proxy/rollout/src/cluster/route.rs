@@ -61,7 +61,7 @@ impl OnCluster {
     }
 
     fn object(&self) -> anyhow::Result<Value> {
-        Ok(self.cluster.api.get(&self.cluster.map)?)
+        self.cluster.api.get(&self.cluster.map)
     }
 
     /// The last state of the route's run; `None` if there was no run, or another version wrote it.
@@ -184,10 +184,6 @@ impl Store for OnCluster {
             let is_lifted = stop.is_some_and(|stop| stop.is_brake || !only_brake);
             Ok((is_lifted.then(|| json!({ self.key("stop"): null })), ()))
         })
-    }
-
-    fn kept_stop(&self) -> Option<PathBuf> {
-        None
     }
 
     /// Waits up to [`SILENT`] for a heartbeat of the holder. If none arrives, the next change expects that holder to be

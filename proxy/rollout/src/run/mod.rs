@@ -36,7 +36,6 @@ use route::Share;
 const LOOK: Duration = Duration::from_millis(100);
 /// How often a rollback is tried: the fault that caused it may also make nginx slow.
 const TRIES_TO_GO_BACK: usize = 3;
-const ON_REQUEST: &str = "on request";
 
 /// The surroundings of a run.
 #[derive(Debug)]
@@ -55,10 +54,8 @@ pub struct Surroundings<'a> {
     pub report: Option<PathBuf>,
 }
 
-/// Starts a run, or resumes the unfinished one. Returns the phase in which it ends or stops.
-///
-/// # Errors
-/// If the run cannot start or resume, or the split cannot be changed.
+/// Starts a run, or resumes the unfinished one. Returns the phase in which it ends or stops. Fails if the run cannot
+/// start or resume, or the split cannot be changed.
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let unfinished = State::load_unfinished(dir)?;
@@ -82,22 +79,19 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
 }
 
 /// Carries on an unfinished run that this process has taken over: starts an ordered run, and keeps a paused run paused.
-/// Returns the phase in which it ends or stops.
-///
-/// # Errors
-/// If the run cannot go on, or the split cannot be changed.
+/// Returns the phase in which it ends or stops. Fails if the run cannot go on, or the split cannot be changed.
 pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
     let (phase, route) = (state.phase, around.nginx.route_file()?);
     if phase != Phase::GoingBack && stop::in_force(around.nginx)?.is_some() {
-        return Ok(Run::new(around, Gates::none(), state).stopped());
+        return Ok(Run::new(around, Gates::default(), state).stopped());
     }
     let gates = gates(state.plan.gates.as_deref(), &route)?;
     let plan = state.plan.clone();
     let mut state = begin::resumed(dir, state, &plan, route.file.ramp.lease.0, None)?;
     if phase == Phase::Paused {
-        (state.phase, state.reason) = (Phase::Paused, state.asked.said(ON_REQUEST));
+        (state.phase, state.reason) = (Phase::Paused, state.asked.on_request());
     }
     let is_new = phase == Phase::Ordered && state.trial.is_none();
     let mut run = Run::new(around, gates, state);
@@ -105,24 +99,19 @@ pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
     run.go_on()
 }
 
-/// Ends an unfinished run that has no process, at its start share or at 0%.
-///
-/// # Errors
-/// If there is no such run, or the split cannot be changed.
+/// Ends an unfinished run that has no process, at its start share or at 0%. Fails if there is no such run, or the split
+/// cannot be changed.
 pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
     // A rollback needs no gates, so their file is not even read.
-    let mut run = Run::new(around, Gates::none(), state);
+    let mut run = Run::new(around, Gates::default(), state);
     run.state.asked = around.nginx.by.clone();
     run.abort(back)
 }
 
 /// Asks the process of an unfinished run to go back, to its start share or to 0%, and waits until it has ended. Returns
-/// the share that is then set.
-///
-/// # Errors
-/// If the process does not end within `patience`.
+/// the share that is then set. Fails if the process does not end within `patience`.
 pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Share> {
     let deadline = Instant::now() + patience;
     request::send(nginx, Request::Abort(back), patience)?;
@@ -236,7 +225,8 @@ impl<'a> Run<'a> {
                 self.report.end(&self.state, self.state.share());
                 return Ok(Phase::Done);
             }
-            self.state.begin_step(self.state.step + 1);
+            self.state.step += 1;
+            self.state.held = Duration::ZERO;
             if let Some(trial) = &mut self.state.trial {
                 trial.next_step();
             }
@@ -356,7 +346,7 @@ impl<'a> Run<'a> {
                 Request::Abort(back) => return Ok(Wait::End(Step::Aborted(back))),
                 Request::Pause => {
                     self.state.phase = Phase::Paused;
-                    self.state.reason = self.state.asked.said(ON_REQUEST);
+                    self.state.reason = self.state.asked.on_request();
                     self.report.event(&self.state, "paused", None);
                 }
                 Request::Resume => {
@@ -400,8 +390,10 @@ impl<'a> Run<'a> {
     }
 
     fn abort(&mut self, back: Back) -> anyhow::Result<Phase> {
-        self.state.reason = self.state.asked.said(ON_REQUEST);
-        self.state.go_back_to(back);
+        self.state.reason = self.state.asked.on_request();
+        if back == Back::Old {
+            self.state.start_share = Share::NONE;
+        }
         self.go_back(Phase::Aborted, None)
     }
 

@@ -21,10 +21,8 @@ use crate::stop;
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Records a new run in the ConfigMap for `carve serve`, or records that the unfinished run is to resume. Returns the
-/// run's name.
-///
-/// # Errors
-/// If the route is stopped, Prometheus does not answer, the run cannot start or resume, or another process holds it.
+/// run's name. Fails if the route is stopped, Prometheus does not answer, the run cannot start or resume, or another
+/// process holds it.
 pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Result<String> {
     let dir = &nginx.route_dir();
     stop::refuse(nginx)?;
@@ -47,10 +45,7 @@ pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Resu
 }
 
 /// Shows the progress of the run with this name until it ends, and returns its last phase. Returns `None` if
-/// `interrupted` is set; the run then goes on.
-///
-/// # Errors
-/// If the run is gone from the ConfigMap, or another run has begun.
+/// `interrupted` is set; the run then goes on. Fails if the run is gone from the ConfigMap, or another run has begun.
 pub fn attend(
     cluster: &Cluster,
     route: &str,

@@ -44,7 +44,8 @@ impl<'a> Report<'a> {
     pub(super) fn end(&mut self, state: &State, share: Share) {
         let kept = self.nginx.keep(state).and_then(|()| metrics::write(&self.nginx.dir));
         self.problem.report(kept);
-        self.log(state, state.phase.as_str(), share, None);
+        let decision = Decision::of_run(state.phase.as_str(), share, state);
+        self.problem.report(record(&self.dir, &decision));
         self.nginx.tell("end", Some(state), share, &state.reason);
         let reason = match state.reason.as_str() {
             "" => String::new(),
@@ -70,7 +71,9 @@ impl<'a> Report<'a> {
         }
         self.save(state);
         let share = current(&self.dir).map_or(state.share(), |split| split.share_percent);
-        self.log(state, event, share, judgement);
+        let gates = judgement.map_or(&[][..], |judgement| &judgement.readings);
+        let decision = Decision { gates, ..Decision::of_run(event, share, state) };
+        self.problem.report(record(&self.dir, &decision));
         match event {
             "started" => self.nginx.tell("begin", Some(state), share, &state.by.reason),
             "moved" => self.nginx.tell("step", Some(state), share, ""),
@@ -100,17 +103,5 @@ impl<'a> Report<'a> {
     pub(super) fn save(&mut self, state: &State) {
         let saved = state.save(&self.dir).and_then(|()| metrics::write(&self.nginx.dir));
         self.problem.report(saved);
-    }
-
-    fn log(
-        &mut self,
-        state: &State,
-        event: &str,
-        share_percent: Share,
-        judgement: Option<&Judgement>,
-    ) {
-        let gates = judgement.map_or(&[][..], |judgement| &judgement.readings);
-        let decision = Decision { gates, ..Decision::of_run(event, share_percent, state) };
-        self.problem.report(record(&self.dir, &decision));
     }
 }

@@ -12,10 +12,7 @@ pub use crate::state::Request;
 const POLL: Duration = Duration::from_millis(100);
 
 /// Sends a request and waits until the run has taken it. A run checks for requests several times a second, unless it
-/// waits for nginx or Prometheus.
-///
-/// # Errors
-/// If the run does not take it within `patience`.
+/// waits for nginx or Prometheus. Fails if the run does not take it within `patience`.
 pub fn send(nginx: &Nginx, request: Request, patience: Duration) -> anyhow::Result<()> {
     nginx.store.ask(Some(&Asked { request, by: nginx.by.clone() }))?;
     let deadline = Instant::now() + patience;
