@@ -207,7 +207,7 @@ static RUNGS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rungs.chain([Row::new("qr-service", OURS, "qr-service alone")]).collect()
 });
 
-static FLOORS: [Row; 13] = [
+static FLOORS: [Row; 12] = [
     Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),
     Row::floor("hyper-threads", Way::Built("hyper", &["apart"]), "hyper, a runtime per core"),
     Row::floor("hyper-threads-shared", Way::Built("hyper", &["shared"]), "and a shared limit"),
@@ -215,7 +215,6 @@ static FLOORS: [Row; 13] = [
     Row::floor("actix-web", Way::Built("actix-web", &[]), "actix-web 4"),
     Row::floor("net/http", Way::Built("nethttp", &[]), "Go's net/http"),
     Row::floor("fasthttp", Way::Built("fasthttp", &[]), "Go's fasthttp"),
-    Row::floor("go-hyper", Way::Built("gohyper", &[]), "Go's handlers, called through C by hyper"),
     Row::floor("node", Way::Node, "Node's http"),
     Row::floor("nginx", Way::Configured("nginx", "nginx.conf"), "nginx, `return 200`")
         .answers(NGINX_SAYS),
