@@ -190,9 +190,9 @@ impl Site<'_> {
                 command = Command::new(built(&format!("examples/{name}"))?);
                 command.args([&at, &cores]);
             }
-            Way::Built(name, more) => {
+            Way::Built(name) => {
                 command = Command::new(there(&format!("target/floors/{name}"))?);
-                command.args([&at, &cores]).args(more).env("GOMAXPROCS", cores);
+                command.arg(at).env("GOMAXPROCS", cores);
             }
             Way::Service(name, engine) => {
                 command = Command::new(built(name)?);
