@@ -153,10 +153,7 @@ impl Group {
     }
 
     /// The rows that `only` names, by name or first word, or all; always includes the rows that the others are compared
-    /// with.
-    ///
-    /// # Errors
-    /// If no row has a name; the error lists the rows.
+    /// with. Fails if no row has a name; the error lists the rows.
     pub fn chosen(self, only: &[String]) -> anyhow::Result<Vec<&'static Row>> {
         let rows = self.rows().iter();
         let named = |row: &Row, it: &str| row.name == it || row.name.split(' ').next() == Some(it);

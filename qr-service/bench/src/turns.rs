@@ -9,10 +9,7 @@ pub fn quartiles(values: Vec<f64>) -> [f64; 3] {
 }
 
 /// Gives each thing one turn to warm up and then one turn in each round, so that if the machine gets slower, it does
-/// for all of them. Returns the quartiles of the results of each thing's turns.
-///
-/// # Errors
-/// The first error of a turn.
+/// for all of them. Returns the quartiles of the results of each thing's turns. Fails with the first error of a turn.
 pub fn take_turns<T>(
     things: &mut [T],
     rounds: usize,

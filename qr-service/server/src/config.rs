@@ -105,10 +105,8 @@ pub(crate) struct Config {
 }
 
 impl Arguments {
-    /// Checks values against each other, and computes the number of threads.
-    ///
-    /// # Errors
-    /// One line that names the flag, the variable, the value and the mistake.
+    /// Checks values against each other, and computes the number of threads. Fails with one line that names the flag,
+    /// the variable, the value and the mistake.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("QR_", &self.addr, self.admin_addr)?;
         let connections = self.max_connections.get();

@@ -18,10 +18,8 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// Replaces the content of `out` with the service's picture of `text`, a PNG.
-    ///
-    /// # Errors
-    /// Those of the engine. Texts of up to 512 bytes always fit into a QR code.
+    /// Replaces the content of `out` with the service's picture of `text`, a PNG. Fails as the engine does; texts of up
+    /// to 512 bytes always fit into a QR code.
     pub(crate) fn generate(self, text: &str, out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
         match self {
             Engine::Default => Ok(qr_core::generate(text, Level::L, &Raster::SERVICE, out)?),

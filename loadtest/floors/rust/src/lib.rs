@@ -28,18 +28,13 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may wait for its next request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Reads the first argument.
-///
-/// # Errors
-/// If it is missing or wrong.
+/// Reads the first argument. Fails if it is missing or wrong.
 pub fn address() -> anyhow::Result<SocketAddr> {
     std::env::args().nth(1).context("usage: ADDRESS")?.parse().context("ADDRESS")
 }
 
-/// Opens a listener. Its queue is long, because clients open a thousand connections at once.
-///
-/// # Errors
-/// Those of the system.
+/// Opens a listener. Its queue is long, because clients open a thousand connections at once. Fails with the system's
+/// error.
 pub fn listener(addr: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -56,10 +51,7 @@ pub fn http() -> http1::Builder {
     http
 }
 
-/// The handler of the servers that use hyper without a router.
-///
-/// # Errors
-/// Never; hyper requires a `Result`.
+/// The handler of the servers that use hyper without a router. Never fails; hyper requires a `Result`.
 pub async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut response = Response::new(Full::new(Bytes::from_static(BODY.as_bytes())));
     if request.uri().path() != PATH {

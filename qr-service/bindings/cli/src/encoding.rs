@@ -109,10 +109,8 @@ impl FromStr for Versions {
 }
 
 impl Encoding {
-    /// Encodes the data in one symbol, or with `--structured` in several.
-    ///
-    /// # Errors
-    /// If the data does not fit, or a flag excludes it; the message names the flag.
+    /// Encodes the data in one symbol, or with `--structured` in several. Fails if the data does not fit, or a flag
+    /// excludes it; the message names the flag.
     pub(crate) fn encode(&self, data: Data<'_>) -> anyhow::Result<Vec<AnySymbol>> {
         let qr = |symbol| AnySymbol::Qr(Box::new(symbol));
         let symbols = if self.micro {

@@ -29,10 +29,8 @@ impl Input {
     }
 }
 
-/// Reads the text or bytes to encode, for at most `most_symbols` symbols.
-///
-/// # Errors
-/// If the input cannot be read, is too long or not UTF-8, or is empty, which usually means an unset variable.
+/// Reads the text or bytes to encode, for at most `most_symbols` symbols. Fails if the input cannot be read, is too
+/// long or not UTF-8, or is empty, which usually means an unset variable.
 pub(crate) fn read(source: &Source, most_symbols: usize) -> anyhow::Result<Input> {
     let input = match source {
         Source::Argument(text) => Input::Text(text.clone()),

@@ -149,10 +149,8 @@ fn decoded(picture: &GreyImage) -> Decoded {
 }
 
 /// Decodes a picture on a worker once there is memory for it, and returns the result of `read`. The inner error is a
-/// message for the client about the file.
-///
-/// # Errors
-/// [`Refusal::Busy`] if memory or workers stay busy, [`Refusal::Internal`] if `read` panics.
+/// message for the client about the file. Fails with [`Refusal::Busy`] if memory or workers stay busy,
+/// [`Refusal::Internal`] if `read` panics.
 pub(super) async fn decode_within<T: Send + 'static>(
     api: &Api,
     file: Bytes,

@@ -61,10 +61,8 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the sheet and the labels, and makes their plans.
-///
-/// # Errors
-/// All faults of the query and of the items, or why the body cannot be read.
+/// Reads the sheet and the labels, and makes their plans. Fails with all faults of the query and of the items, or why
+/// the body cannot be read.
 async fn read_labels(
     api: &Api,
     parts: &Parts,

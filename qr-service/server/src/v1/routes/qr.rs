@@ -148,10 +148,8 @@ struct About {
     filename: Option<String>,
 }
 
-/// The plan of the requested picture. `faults` are the faults found so far.
-///
-/// # Errors
-/// If `Accept` allows no format, or the options are wrong.
+/// The plan of the requested picture. `faults` are the faults found so far. Fails if `Accept` allows no format, or the
+/// options are wrong.
 fn asked(
     options: Options,
     of_path: Option<Format>,
@@ -230,10 +228,8 @@ fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
     }
 }
 
-/// Makes the picture on this thread, and checks it if it `is_new`.
-///
-/// # Errors
-/// If the picture cannot be made or cannot be read.
+/// Makes the picture on this thread, and checks it if it `is_new`. Fails if the picture cannot be made or cannot be
+/// read.
 pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;

@@ -43,10 +43,8 @@ impl Fields {
         Fields(pairs.take(MAX_PARAMETERS).map(pair).collect())
     }
 
-    /// Reads a body that is a form of either type, up to `limit` bytes. `None` if it is not a form.
-    ///
-    /// # Errors
-    /// If it is too long, slow or damaged.
+    /// Reads a body that is a form of either type, up to `limit` bytes. `None` if it is not a form. Fails if it is too
+    /// long, slow or damaged.
     pub(super) async fn of_body(
         headers: &HeaderMap,
         body: Body,
