@@ -1,5 +1,7 @@
 //! Measures several functions in turns, and computes medians and quartiles.
 
+use std::time::{Duration, Instant};
+
 use statrs::statistics::{Data, Median, OrderStatistics};
 
 /// First quartile, median, third quartile of at least one value.
@@ -25,6 +27,16 @@ pub fn take_turns<T>(
         }
     }
     Ok(times.into_iter().map(quartiles).collect())
+}
+
+/// Calls `make` with each of the texts again and again for at least `least`. Returns nanoseconds per call.
+pub fn time(least: Duration, texts: &[String], mut make: impl FnMut(&str)) -> f64 {
+    let (start, mut calls) = (Instant::now(), 0);
+    while start.elapsed() < least || calls == 0 {
+        texts.iter().for_each(|text| make(text));
+        calls += texts.len();
+    }
+    start.elapsed().as_nanos() as f64 / calls as f64
 }
 
 #[cfg(test)]
