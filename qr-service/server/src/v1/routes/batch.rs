@@ -110,7 +110,7 @@ fn share_logo(mut item: Item, before: Option<&Item>) -> Item {
         && let Some(logo) = &mut plan.look.logo
         && logo.file == before.file
     {
-        logo.file = Arc::clone(&before.file);
+        logo.file = before.file.clone();
     }
     item
 }

@@ -231,7 +231,7 @@ fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
 /// Makes the picture on this thread, and checks it if it `is_new`. Fails if the picture cannot be made or cannot be
 /// read.
 pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
-    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
     let encoded = encode(plan).map_err(unprocessable)?;
     finish(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels), is_new)

@@ -172,7 +172,7 @@ fn draw_styled(
     }
     let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
     (plan.look.finder_cores, plan.look.finder_color) = (finders.cores, finders.color);
-    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose()?;
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose()?;
     let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
     let drawn = picture::draw(&plan, encoded, art.as_ref())?;
     verify::check(&plan, encoded, art.as_ref())?;
