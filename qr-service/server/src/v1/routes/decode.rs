@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use image::ImageFormat;
 use serde::Serialize;
@@ -133,11 +132,9 @@ pub(super) async fn post(
     let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
     let decoded = decode_within(&api, bytes, &FORMATS, decoded).await?.map_err(Refusal::Body)?;
     // Strings and numbers always serialise.
-    let mut response = Response::new(serde_json::to_vec(&decoded).unwrap_or_default().into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    Ok(response)
+    let json = serde_json::to_vec(&decoded).unwrap_or_default();
+    let media = [(CONTENT_TYPE, "application/json")];
+    Ok((media, [(CACHE_CONTROL, NO_STORE)], json).into_response())
 }
 
 fn decoded(picture: &GreyImage) -> Decoded {

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::poll_fn;
-use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
 use serde_json::{Map, Value};
@@ -181,10 +180,6 @@ pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
         }
     }));
     let parts = poll_fn(move |context| receiver.poll_recv(context));
-    let mut response = Response::new(Body::from_stream(parts));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(disposition));
-    response
+    let named = [(CONTENT_TYPE, media), (CONTENT_DISPOSITION, disposition)];
+    (named, [(CACHE_CONTROL, NO_STORE)], Body::from_stream(parts)).into_response()
 }

@@ -15,10 +15,11 @@ use serde_json::{Map, Value};
 
 use super::Api;
 use super::bodies::read_options;
+use crate::tags::{is_known, not_modified};
 use crate::v1::artwork::{Artwork, LogoPixels};
 use crate::v1::described::describe;
 use crate::v1::fault::{Code, Fault, Problem, Refusal};
-use crate::v1::headers::{accepted, disposition, is_known, not_modified, tag};
+use crate::v1::headers::{accepted, disposition, tag};
 use crate::v1::letters::Letters;
 use crate::v1::logo;
 use crate::v1::options::{Compression, Format, Options};

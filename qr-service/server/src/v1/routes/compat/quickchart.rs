@@ -53,9 +53,7 @@ pub(super) async fn answer(
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let asked = match parts.method {
-        Method::GET | Method::HEAD => {
-            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
-        }
+        Method::GET | Method::HEAD => Fields::of_uri(&parts.uri, Plus::Stays),
         Method::POST => match posted(&parts.headers, body).await? {
             Some(asked) => asked,
             None => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
