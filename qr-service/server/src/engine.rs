@@ -1,12 +1,13 @@
 //! The function that draws the pictures: `qr-core`, or the article's function for comparison.
 
 use std::error::Error;
-use std::fmt;
 use std::str::FromStr;
 
 use qr_core::{Level, Raster};
+use strum::Display;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Engine {
     /// `qr-core`.
     #[default]
@@ -36,16 +37,6 @@ impl Engine {
             #[cfg(feature = "reference")]
             Engine::Reference => env!("CARGO_PKG_VERSION").to_owned(),
         }
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Engine::Default => "default",
-            #[cfg(feature = "reference")]
-            Engine::Reference => "reference",
-        })
     }
 }
 
