@@ -62,19 +62,19 @@ mkdir -p target/measure
 ln -f target/release/qr-service target/measure/axum-article
 endef
 
-# Builds the servers of the floors. gohyper links hyper as a library of the same build.
+# Builds the servers of the floors.
 define build_floors
 echo "building the floors in Rust and Go: 4 minutes the first time"
 mkdir -p target/floors
 rust=target/floors/rust/release
-if $(CARGO) build --quiet --locked --release --bins --examples --manifest-path loadtest/floors/rust/Cargo.toml \
+if $(CARGO) build --quiet --locked --release --manifest-path loadtest/floors/rust/Cargo.toml \
 	--target-dir target/floors/rust; then
 	ln -f $$rust/hyper $$rust/axum $$rust/actix-web target/floors/
 else
 	echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
 fi
-for server in nethttp fasthttp gohyper; do
-	CGO_LDFLAGS="-L$$PWD/$$rust/examples" go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
+for server in nethttp fasthttp; do
+	go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
 		echo "floors: the row of $$server is left out: it needs Go 1.26" >&2
 done
 endef

@@ -1,6 +1,5 @@
 //! Carries a sender's bytes to one receiver.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -11,16 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::source::Broken;
 
 /// An answer that ends too early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the stream was cut")]
 pub(crate) struct Cut;
-
-impl fmt::Display for Cut {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("the stream was cut")
-    }
-}
-
-impl std::error::Error for Cut {}
 
 /// Frames that wait between a sender and one of several receivers. More would not be faster, and a stalled pair holds
 /// them.

@@ -25,39 +25,31 @@ pub(crate) fn check(request: &Parts) -> Result<KeyRequest, Answer> {
     let Some(key) = target::key(request.uri.path()) else {
         return Err(reply::error(StatusCode::NOT_FOUND, "Keys are below /p/.").into());
     };
-    let (n, sends) = match request.method {
-        Method::PUT | Method::POST => (sender_count(request), true),
-        Method::GET => (receiver_count(request).map_err(str::to_owned), false),
+    let sends = match request.method {
+        Method::PUT | Method::POST => true,
+        Method::GET => false,
         Method::OPTIONS => return Err(reply::options(&request.headers).into()),
         _ => return Err(reply::method_not_allowed(&request.method).into()),
     };
-    let n = n.map_err(|message| Box::new(reply::bad_request(&message)))?;
+    let n = count(request, sends).map_err(|message| Box::new(reply::bad_request(&message)))?;
     if key.len() > target::MAX_KEY_BYTES {
         return Err(reply::error(StatusCode::URI_TOO_LONG, "A key has at most 1024 bytes.").into());
     }
     Ok(KeyRequest { key, n, sends, at: Instant::now() })
 }
 
-/// The number of receivers that a sender asks for, or why it is refused.
-fn sender_count(request: &Parts) -> Result<u8, String> {
-    if request.headers.contains_key(CONTENT_RANGE) {
+/// The number of receivers that a sender asks for or a receiver expects, or why the request is refused.
+fn count(request: &Parts, sends: bool) -> Result<u8, String> {
+    if sends && request.headers.contains_key(CONTENT_RANGE) {
         return Err(format!("Content-Range is not supported for now in {}", request.method));
     }
+    if !sends && request.headers.get("service-worker").is_some_and(|value| value == "script") {
+        return Err("Service Worker registration is rejected.".to_owned());
+    }
     match target::count(request.uri.query().unwrap_or_default()) {
-        None => Err("Invalid \"n\" query parameter".to_owned()),
+        None if sends => Err("Invalid \"n\" query parameter".to_owned()),
+        None => Err("Invalid query parameter \"n\"".to_owned()),
         Some(0) => Err("n should > 0, but n = 0.".to_owned()),
-        Some(n) => Ok(n),
-    }
-}
-
-/// The number of receivers that a receiver expects, or why it is refused.
-fn receiver_count(request: &Parts) -> Result<u8, &'static str> {
-    if request.headers.get("service-worker").is_some_and(|value| value == "script") {
-        return Err("Service Worker registration is rejected.");
-    }
-    match target::count(request.uri.query().unwrap_or_default()) {
-        None => Err("Invalid query parameter \"n\""),
-        Some(0) => Err("n should > 0, but n = 0."),
         Some(n) => Ok(n),
     }
 }

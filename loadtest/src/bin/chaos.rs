@@ -10,7 +10,7 @@ use clap::Parser;
 use loadtest::servers::chaos::{
     FAULTS, Fault, OWN_MOUNTS, Plan, Report, STORMS, Storm, play, soak,
 };
-use loadtest::servers::write_json;
+use qr_bench::files::write_json;
 use service_kit::arguments::exit_code;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw. Then plays storms, each on its own

@@ -13,7 +13,8 @@ use loadtest::servers::ladder::climb;
 use loadtest::servers::plan::Plan;
 use loadtest::servers::report::Report;
 use loadtest::servers::rows::Group;
-use loadtest::servers::{allow_all_files, svg, write, write_json, wrk};
+use loadtest::servers::{allow_all_files, svg, wrk};
+use qr_bench::files::{write, write_json};
 use service_kit::arguments::{exit_code, parse};
 
 /// Measures the servers of a group, one after the other, and writes a table.

@@ -12,10 +12,8 @@ pub(crate) struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Reads the response in these bytes; `None` if it is incomplete. `ended` means that no more bytes will come.
-    ///
-    /// # Errors
-    /// If the bytes are not a response.
+    /// Reads the response in these bytes; `None` if it is incomplete. `ended` means that no more bytes will come. Fails
+    /// if the bytes are not a response.
     pub(crate) fn read(bytes: &'a [u8], ended: bool) -> Result<Option<Self>, String> {
         let Some(head_ends) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Ok(None);

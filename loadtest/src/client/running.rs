@@ -62,10 +62,7 @@ pub(crate) struct Running {
     thread: Option<JoinHandle<anyhow::Result<()>>>,
 }
 
-/// Sends a flow in a thread.
-///
-/// # Errors
-/// If no thread can be started.
+/// Sends a flow in a thread. Fails if no thread can be started.
 pub(crate) fn start(flow: Flow) -> anyhow::Result<Running> {
     let over = Arc::new(AtomicBool::new(false));
     let done = Arc::new(Mutex::new((Vec::new(), Instant::now())));
@@ -83,10 +80,7 @@ pub(crate) fn start(flow: Flow) -> anyhow::Result<Running> {
 
 impl Running {
     /// Waits for the flow's last answer. Returns the requests that were not taken yet, in the order in which they
-    /// ended.
-    ///
-    /// # Errors
-    /// If the clients could not run.
+    /// ended. Fails if the clients could not run.
     pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Sample>> {
         let thread = self.thread.take().context("the clients have ended")?;
         thread.join().map_err(|_| anyhow!("the clients panicked"))??;
@@ -98,10 +92,8 @@ impl Running {
         std::mem::take(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Waits until every request that was due before `end` has ended, and takes those.
-    ///
-    /// # Errors
-    /// If the clients have ended before.
+    /// Waits until every request that was due before `end` has ended, and takes those. Fails if the clients have ended
+    /// before.
     pub(crate) fn take_until(&self, end: Instant) -> anyhow::Result<Vec<Sample>> {
         loop {
             let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,10 +136,7 @@ pub struct Load {
     pub served_by: BTreeMap<String, u64>,
 }
 
-/// Sends a flow to its end and sums up the outcome.
-///
-/// # Errors
-/// If the clients could not run.
+/// Sends a flow to its end and sums up the outcome. Fails if the clients could not run.
 pub fn measure(flow: Flow) -> anyhow::Result<Load> {
     /// Time between two sums: often enough to bound memory, too seldom to disturb a short measurement.
     const PERIOD: Duration = Duration::from_secs(30);

@@ -13,10 +13,7 @@ use crate::texts;
 /// How many of the first texts are decoded before and after the load; a hundred have the whole mix.
 pub const CHECKED: usize = 100;
 
-/// Checks that `png` is a picture of `text`.
-///
-/// # Errors
-/// If it cannot be decoded, or decodes to another text.
+/// Checks that `png` is a picture of `text`. Fails if it cannot be decoded, or decodes to another text.
 pub fn is_picture_of(png: &[u8], text: &str) -> anyhow::Result<()> {
     let decoded = decode::decode_png(png)?;
     ensure!(decoded.bytes == text.as_bytes(), "a picture of another text");
@@ -24,10 +21,7 @@ pub fn is_picture_of(png: &[u8], text: &str) -> anyhow::Result<()> {
 }
 
 /// Checks what a row's server answers; returns the mean bytes of a body. Pictures of [`CHECKED`] of the texts are
-/// decoded.
-///
-/// # Errors
-/// The first answer that is not right.
+/// decoded. Fails with the first answer that is not right.
 pub fn check(server: &Server, row: &Row, texts: &[String]) -> anyhow::Result<f64> {
     let client = http::client(Duration::from_secs(30));
     let ask = |text: &str| {

@@ -21,20 +21,15 @@ impl Cores {
     }
 
     /// Pins this thread, and all that it starts, to these cores. Servers get their own cores, so that sampling a
-    /// server's memory takes no time from it.
-    ///
-    /// # Errors
-    /// If the kernel does not allow these cores.
+    /// server's memory takes no time from it. Fails if the kernel does not allow these cores.
     pub fn keep_to(&self) -> anyhow::Result<()> {
         let mut set = CpuSet::new();
         self.0.iter().for_each(|&core| set.set(core));
         sched_setaffinity(None, &set).with_context(|| format!("cores {}", self.list()))
     }
 
-    /// Pins everything that `starts` starts to these cores.
-    ///
-    /// # Errors
-    /// Those of `starts`, and a core that the kernel does not allow.
+    /// Pins everything that `starts` starts to these cores. Fails as `starts` does, or if the kernel does not allow a
+    /// core.
     pub fn keeping<T>(&self, starts: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         let mine = sched_getaffinity(None)?;
         self.keep_to()?;

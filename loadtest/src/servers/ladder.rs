@@ -28,10 +28,8 @@ pub struct Climbed {
 /// by its name.
 ///
 /// The fixed rate that is the same for all rows is half of their baseline's capacity in its first round, so the
-/// baseline comes before all rows but the static answer.
-///
-/// # Errors
-/// If a server answers wrongly or fails a request, or a named one does not start.
+/// baseline comes before all rows but the static answer. Fails if a server answers wrongly or fails a request, or a
+/// named one does not start.
 pub fn climb(
     rows: &[&'static Row],
     plan: &Plan,

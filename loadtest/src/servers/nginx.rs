@@ -24,10 +24,7 @@ const CONNECTIONS: usize = 16;
 /// Requests of the shorter run; the difference to the longer one is without start and end.
 const FEWER: u64 = 160;
 
-/// Counts the instructions of a row.
-///
-/// # Errors
-/// If valgrind is missing, a program does not start, or an answer is not 200.
+/// Counts the instructions of a row. Fails if valgrind is missing, a program does not start, or an answer is not 200.
 pub(crate) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let Way::Counted(counted) = row.way else { bail!("{} is no row of this group", row.name) };
     let difference = |count: &dyn Fn(u64) -> anyhow::Result<u64>| {

@@ -172,10 +172,8 @@ impl Report {
         out
     }
 
-    /// Replaces the table between the marks of docs/choosing-a-rung.md.
-    ///
-    /// # Errors
-    /// If the marks or a row of the group are missing.
+    /// Replaces the table between the marks of docs/choosing-a-rung.md. Fails if the marks or a row of the group are
+    /// missing.
     pub fn into_page(&self, page: &str) -> anyhow::Result<String> {
         const BEGIN: &str = "<!-- ladder: written by `make ladder ARGS=page` -->";
         const END: &str = "<!-- /ladder -->";

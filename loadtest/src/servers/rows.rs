@@ -47,8 +47,8 @@ pub(crate) enum Way {
     Rung(&'static str),
     /// A whole stack that logs this share of successful requests.
     Stack(Share),
-    /// A program of `floors/rust` or `floors/go` with arguments after the address and the number of cores.
-    Built(&'static str, &'static [&'static str]),
+    /// A program of `floors/rust` or `floors/go`.
+    Built(&'static str),
     Node,
     /// nginx or HAProxy with a configuration of `floors/`.
     Configured(&'static str, &'static str),
@@ -153,10 +153,7 @@ impl Group {
     }
 
     /// The rows that `only` names, by name or first word, or all; always includes the rows that the others are compared
-    /// with.
-    ///
-    /// # Errors
-    /// If no row has a name; the error lists the rows.
+    /// with. Fails if no row has a name; the error lists the rows.
     pub fn chosen(self, only: &[String]) -> anyhow::Result<Vec<&'static Row>> {
         let rows = self.rows().iter();
         let named = |row: &Row, it: &str| row.name == it || row.name.split(' ').next() == Some(it);
@@ -207,15 +204,12 @@ static RUNGS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rungs.chain([Row::new("qr-service", OURS, "qr-service alone")]).collect()
 });
 
-static FLOORS: [Row; 13] = [
-    Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),
-    Row::floor("hyper-threads", Way::Built("hyper", &["apart"]), "hyper, a runtime per core"),
-    Row::floor("hyper-threads-shared", Way::Built("hyper", &["shared"]), "and a shared limit"),
-    Row::floor("axum", Way::Built("axum", &[]), "axum 0.8, a router with one route"),
-    Row::floor("actix-web", Way::Built("actix-web", &[]), "actix-web 4"),
-    Row::floor("net/http", Way::Built("nethttp", &[]), "Go's net/http"),
-    Row::floor("fasthttp", Way::Built("fasthttp", &[]), "Go's fasthttp"),
-    Row::floor("go-hyper", Way::Built("gohyper", &[]), "Go's handlers, called through C by hyper"),
+static FLOORS: [Row; 10] = [
+    Row::floor("hyper", Way::Built("hyper"), "hyper 1 without a router, on tokio"),
+    Row::floor("axum", Way::Built("axum"), "axum 0.8, a router with one route"),
+    Row::floor("actix-web", Way::Built("actix-web"), "actix-web 4"),
+    Row::floor("net/http", Way::Built("nethttp"), "Go's net/http"),
+    Row::floor("fasthttp", Way::Built("fasthttp"), "Go's fasthttp"),
     Row::floor("node", Way::Node, "Node's http"),
     Row::floor("nginx", Way::Configured("nginx", "nginx.conf"), "nginx, `return 200`")
         .answers(NGINX_SAYS),

@@ -32,10 +32,7 @@ pub struct Process {
 
 impl Process {
     /// Starts a command on these cores and waits until `addr` accepts connections. What it writes to its error output
-    /// is in `folder`.
-    ///
-    /// # Errors
-    /// If something is missing or the process ends; the error has its last output.
+    /// is in `folder`. Fails if something is missing or the process ends; the error has its last output.
     pub fn start(
         command: &Command,
         cores: &Cores,
@@ -64,10 +61,7 @@ impl Process {
         self.child.id().cast_signed()
     }
 
-    /// Ends the process. Returns what it has written to its error output.
-    ///
-    /// # Errors
-    /// If that cannot be read.
+    /// Ends the process. Returns what it has written to its error output. Fails if that cannot be read.
     pub fn end(self) -> anyhow::Result<String> {
         let errors = self.errors.clone();
         drop(self);
@@ -119,10 +113,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a row's server on `cores` and waits until it listens.
-    ///
-    /// # Errors
-    /// If something is missing or the server ends; the error has its last output.
+    /// Starts a row's server on `cores` and waits until it listens. Fails if something is missing or the server ends;
+    /// the error has its last output.
     pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let arrivals = TcpListener::bind("127.0.0.1:0")?;
@@ -149,10 +141,7 @@ impl Server {
     }
 
     /// The roots of its process trees. For a stack, only the parts that serve requests and log them: not Prometheus or
-    /// the supervisor.
-    ///
-    /// # Errors
-    /// If one of them has ended.
+    /// the supervisor. Fails if one of them has ended.
     pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
         let parts = [Part::Nginx, Part::Edge, Part::QrService, Part::LegacyNode];
         match &self.stack {
@@ -190,9 +179,9 @@ impl Site<'_> {
                 command = Command::new(built(&format!("examples/{name}"))?);
                 command.args([&at, &cores]);
             }
-            Way::Built(name, more) => {
+            Way::Built(name) => {
                 command = Command::new(there(&format!("target/floors/{name}"))?);
-                command.args([&at, &cores]).args(more).env("GOMAXPROCS", cores);
+                command.arg(at).env("GOMAXPROCS", cores);
             }
             Way::Service(name, engine) => {
                 command = Command::new(built(name)?);
@@ -262,10 +251,7 @@ impl Site<'_> {
     }
 }
 
-/// A program of the same build.
-///
-/// # Errors
-/// If it is missing, and how to build it.
+/// A program of the same build. Fails if it is missing, and says how to build it.
 pub fn built(name: &str) -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let file = here.parent().unwrap_or(Path::new(".")).join(name);

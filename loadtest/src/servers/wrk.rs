@@ -21,10 +21,7 @@ pub(crate) struct Closed {
     errors: u64,
 }
 
-/// Checks that wrk is installed.
-///
-/// # Errors
-/// If it is not, and how to install it.
+/// Checks that wrk is installed. The error says how to install it.
 pub fn check_installed() -> anyhow::Result<()> {
     ensure!(is_on_path("wrk"), "wrk is not installed; install it with: apt-get install wrk");
     Ok(())
@@ -32,9 +29,7 @@ pub fn check_installed() -> anyhow::Result<()> {
 
 /// Every connection sends its next request as soon as it has an answer. `targets` is a file with one target per line,
 /// which wrk requests in turn; without it, it requests `url` and sends more, because it runs no Lua for a request.
-///
-/// # Errors
-/// If wrk fails, its output cannot be parsed, or a request fails.
+/// Fails if wrk fails, its output cannot be parsed, or a request fails.
 pub(crate) fn load(
     plan: &Plan,
     url: &str,

@@ -4,25 +4,10 @@
 
 /** The groups of options. The last one also gets all options that are in no group. */
 const GROUPS = [
-  [
-    'Picture',
-    [
-      'format',
-      'size',
-      'scale',
-      'width_mm',
-      'margin',
-      'dark',
-      'light',
-      'shape',
-      'finder_shape',
-      'style',
-      'ink',
-    ],
-  ],
-  ['Symbol', ['kind', 'level', 'boost', 'version_min', 'version_max', 'rmqr_height', 'rmqr_width']],
-  ['More', ['caption', 'title', 'filename', 'mode', 'mask', 'eci', 'gs1', 'part']],
-];
+  ['Picture', 'format size scale width_mm margin dark light shape finder_shape style ink'],
+  ['Symbol', 'kind level boost version_min version_max rmqr_height rmqr_width'],
+  ['More', 'caption title filename mode mask eci gs1 part'],
+].map(([heading, names]) => [heading, names.split(' ')]);
 const PIXELS = ['png', 'svg'];
 const PRINT = ['pdf', 'eps'];
 const PICTURES = [...PIXELS, ...PRINT];

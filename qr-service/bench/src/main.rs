@@ -1,16 +1,16 @@
 //! Compares qr-core with other libraries. All functions take turns in each round, so if the machine gets
 //! slower, it does for all of them. Prints a table of medians and writes `target/bench/core.json`.
 
-use std::fs;
+use std::hint::black_box;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anstream::println;
-use anyhow::Context;
 use clap::Parser;
+use qr_bench::files::write_json;
 use qr_bench::inputs::INPUTS;
 use qr_bench::makers::{self, Maker};
-use qr_bench::turns::take_turns;
+use qr_bench::turns::{take_turns, time};
 use serde::Serialize;
 
 /// Measures text to PNG by qr-core and by other libraries.
@@ -52,11 +52,7 @@ fn main() -> anyhow::Result<()> {
         rows.extend(measure(&mut makers, input.name, &input.texts(), &arguments)?);
     }
     print_table(&rows);
-    if let Some(folder) = arguments.out.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    fs::write(&arguments.out, serde_json::to_string_pretty(&rows)? + "\n")
-        .with_context(|| format!("cannot write {}", arguments.out.display()))?;
+    write_json(&arguments.out, &rows)?;
     println!("\n{}", arguments.out.display());
     Ok(())
 }
@@ -71,14 +67,9 @@ fn measure(
     let least = Duration::from_millis(arguments.turn_ms);
     let mut out = Vec::new();
     let times = take_turns(makers, arguments.rounds, |maker| {
-        let (start, mut calls) = (Instant::now(), 0);
-        while start.elapsed() < least || calls == 0 {
-            for text in texts {
-                std::hint::black_box((maker.make)(text, &mut out));
-            }
-            calls += texts.len();
-        }
-        Ok(start.elapsed().as_nanos() as f64 / calls as f64)
+        Ok(time(least, texts, |text| {
+            black_box((maker.make)(text, &mut out));
+        }))
     })?;
     let row = |(maker, quartile): (&Maker, [f64; 3])| {
         let mut bytes: Vec<_> =

@@ -48,7 +48,8 @@ fn qr_core_encode(text: &str, _: &mut Vec<u8>) -> Option<usize> {
     None
 }
 
-fn fast_qr_of(text: &str) -> fast_qr::QRCode {
+/// The symbol of a text by fast_qr, at level L.
+pub fn fast_qr_of(text: &str) -> fast_qr::QRCode {
     QRBuilder::new(text).ecl(fast_qr::ECL::L).build().expect("texts of the bench fit")
 }
 
@@ -75,32 +76,47 @@ fn qrcodegen_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
     png_of(code.size() as usize, |x, y| code.get_module(x as i32, y as i32), out)
 }
 
-/// The service's picture by the `png` crate with its fastest compression: 200 x 200, 1 bit, whole pixels
-/// per module, each row of modules drawn once and copied.
+/// The service's picture by the `png` crate with its fastest compression: 200 x 200.
 fn png_of(size: usize, is_dark: impl Fn(usize, usize) -> bool, out: &mut Vec<u8>) -> Option<usize> {
-    let scale = 200 / (size + 8);
-    let offset = (200 - size * scale) / 2;
-    let mut pixels = [0xff_u8; 25 * 200];
+    write_png(size, is_dark, 200, out, |encoder| {
+        encoder.set_color(png::ColorType::Grayscale);
+        encoder.set_compression(png::Compression::Fast);
+    });
+    Some(out.len())
+}
+
+/// Replaces `out` by a PNG of `side_px` pixels a side and a symbol of `size` modules a side, by the `png` crate: 1 bit,
+/// whole pixels per module, each row of modules drawn once and copied. `configure` sets colours and compression.
+pub fn write_png(
+    size: usize,
+    is_dark: impl Fn(usize, usize) -> bool,
+    side_px: u32,
+    out: &mut Vec<u8>,
+    configure: impl FnOnce(&mut png::Encoder<'_, &mut Vec<u8>>),
+) {
+    let side = side_px as usize;
+    let scale = side / (size + 8);
+    let (offset, line_bytes) = ((side - size * scale) / 2, side / 8);
+    let mut pixels = vec![0xff_u8; line_bytes * side];
     for y in 0..size {
         let top = offset + y * scale;
-        let line = &mut pixels[top * 25..(top + 1) * 25];
+        let line = &mut pixels[top * line_bytes..(top + 1) * line_bytes];
         for x in (0..size).filter(|&x| is_dark(x, y)) {
             for at in offset + x * scale..offset + (x + 1) * scale {
                 line[at / 8] &= !(0x80 >> (at % 8));
             }
         }
         for copy in 1..scale {
-            pixels.copy_within(top * 25..(top + 1) * 25, (top + copy) * 25);
+            let from = top * line_bytes..(top + 1) * line_bytes;
+            pixels.copy_within(from, (top + copy) * line_bytes);
         }
     }
     out.clear();
-    let mut encoder = png::Encoder::new(&mut *out, 200, 200);
-    encoder.set_color(png::ColorType::Grayscale);
+    let mut encoder = png::Encoder::new(out, side_px, side_px);
     encoder.set_depth(png::BitDepth::One);
-    encoder.set_compression(png::Compression::Fast);
+    configure(&mut encoder);
     encoder
         .write_header()
         .and_then(|mut writer| writer.write_image_data(&pixels))
         .expect("writing to memory");
-    Some(out.len())
 }

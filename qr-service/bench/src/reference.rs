@@ -10,10 +10,8 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, Luma};
 use qrcode::{EcLevel, QrCode};
 
-/// Writes the PNG of `text` to `out`, replacing its content and reusing its capacity.
-///
-/// # Errors
-/// If no symbol holds the text, or the PNG encoder fails.
+/// Writes the PNG of `text` to `out`, replacing its content and reusing its capacity. Fails if no symbol holds the
+/// text, or the PNG encoder fails.
 pub fn generate(text: &str, out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
     out.clear();
     let code = QrCode::with_error_correction_level(text, EcLevel::L)?;

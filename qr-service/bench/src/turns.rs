@@ -1,5 +1,7 @@
 //! Measures several functions in turns, and computes medians and quartiles.
 
+use std::time::{Duration, Instant};
+
 use statrs::statistics::{Data, Median, OrderStatistics};
 
 /// First quartile, median, third quartile of at least one value.
@@ -9,10 +11,7 @@ pub fn quartiles(values: Vec<f64>) -> [f64; 3] {
 }
 
 /// Gives each thing one turn to warm up and then one turn in each round, so that if the machine gets slower, it does
-/// for all of them. Returns the quartiles of the results of each thing's turns.
-///
-/// # Errors
-/// The first error of a turn.
+/// for all of them. Returns the quartiles of the results of each thing's turns. Fails with the first error of a turn.
 pub fn take_turns<T>(
     things: &mut [T],
     rounds: usize,
@@ -28,6 +27,16 @@ pub fn take_turns<T>(
         }
     }
     Ok(times.into_iter().map(quartiles).collect())
+}
+
+/// Calls `make` with each of the texts again and again for at least `least`. Returns nanoseconds per call.
+pub fn time(least: Duration, texts: &[String], mut make: impl FnMut(&str)) -> f64 {
+    let (start, mut calls) = (Instant::now(), 0);
+    while start.elapsed() < least || calls == 0 {
+        texts.iter().for_each(|text| make(text));
+        calls += texts.len();
+    }
+    start.elapsed().as_nanos() as f64 / calls as f64
 }
 
 #[cfg(test)]

@@ -373,7 +373,7 @@ fn decode_base64<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
 }
 
 /// The file of a picture, given as a `data:` URI (RFC 2397) in Base64. The URI's media type is ignored.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Logo(
     /// The file, not decoded.
     pub Arc<[u8]>,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::artwork::with_overlays;
 #[cfg(feature = "shapes")]
 use crate::artwork::write_png as write_png_of;
-use crate::artwork::{Artwork, write_svg as write_svg_of};
+use crate::artwork::{Artwork, over, write_svg as write_svg_of};
 use crate::fault::{Code, Fault};
 use crate::options::{InkedModules, MAX_SIZE_PX, Style};
 use crate::plan::{Fit, PicturePlan, Plan};
@@ -150,9 +150,5 @@ fn describe(plan: &Plan, encoded: &Encoded) -> SymbolData {
 
 /// A colour over a white page.
 pub fn over_white(color: Color) -> Color {
-    let over = |channel: u8| {
-        let alpha = u32::from(color.alpha);
-        ((u32::from(channel) * alpha + 255 * (255 - alpha) + 127) / 255) as u8
-    };
-    Color::rgb(over(color.red), over(color.green), over(color.blue))
+    over(color, Color::WHITE)
 }

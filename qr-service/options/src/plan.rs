@@ -2,14 +2,12 @@
 
 mod contradictions;
 
-use std::sync::Arc;
-
-use qr_core::Color;
+use qr_core::{Color, Data};
 
 use crate::fault::{Code, Fault};
 use crate::options::{
-    Compression, FinderShape, Format, Ink, InkedModules, Kind, LevelName, MAX_MM, Mode, Options,
-    Shape, Style,
+    Compression, FinderShape, Format, Ink, InkedModules, Kind, LevelName, Logo, MAX_MM, Mode,
+    Options, Shape, Style,
 };
 use contradictions::{contradiction, contradictions_of};
 
@@ -81,37 +79,30 @@ impl Look {
             finder_color: None,
             has_swiss_cross: options.has_swiss_cross,
             logo: options.logo.as_ref().map(|logo| LogoPlan {
-                file: Arc::clone(&logo.0),
-                share: WidthShare(options.logo_size.unwrap_or(DEFAULT_LOGO)),
+                file: logo.clone(),
+                share: Length(options.logo_size.unwrap_or(DEFAULT_LOGO)),
             }),
         }
     }
 }
 
 /// A logo to place.
-#[derive(Clone, PartialEq, Hash)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct LogoPlan {
     /// The picture's file, which the items of a batch share.
-    pub file: Arc<[u8]>,
-    /// The width of its field.
-    pub share: WidthShare,
+    pub file: Logo,
+    /// The width of its field, as a share of the symbol's width.
+    pub share: Length,
 }
 
-/// Leaves out the content, so that it gets into no log.
-impl std::fmt::Debug for LogoPlan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} bytes", self.file.len())
-    }
-}
-
-/// A share of the symbol's width, never NaN.
+/// A share of the symbol's width or a length in millimetres. Never NaN, so that it can be hashed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WidthShare(
-    /// From 0 to 1.
+pub struct Length(
+    /// The share, from 0 to 1, or the millimetres.
     pub f64,
 );
 
-impl std::hash::Hash for WidthShare {
+impl std::hash::Hash for Length {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.0.to_bits().hash(state);
     }
@@ -139,6 +130,14 @@ impl Content {
         match self {
             Content::Text(text) => text.as_bytes(),
             Content::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// The content for an encoder.
+    pub fn data(&self) -> Data<'_> {
+        match self {
+            Content::Text(text) => Data::Text(text),
+            Content::Bytes(bytes) => Data::Bytes(bytes),
         }
     }
 
@@ -200,10 +199,10 @@ pub enum PicturePlan {
     Png { fit: Fit, colors: Colors, compression: Compression },
     /// SVG; without a size it fills the space that the page gives it.
     Svg { fit: Option<Fit>, colors: Colors, title: Option<String> },
-    /// PDF.
-    Pdf { width: Millimetres, inks: Inks },
-    /// Encapsulated PostScript.
-    Eps { width: Millimetres, inks: Inks },
+    /// PDF, with its width in millimetres.
+    Pdf { width: Length, inks: Inks },
+    /// Encapsulated PostScript, with its width in millimetres.
+    Eps { width: Length, inks: Inks },
     /// Characters.
     Txt { style: Style, ink: InkedModules },
     /// The symbol's modules, version, level and mask.
@@ -263,19 +262,6 @@ impl PicturePlan {
     }
 }
 
-/// A length in millimetres, never NaN.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Millimetres(
-    /// The length.
-    pub f64,
-);
-
-impl std::hash::Hash for Millimetres {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.to_bits().hash(state);
-    }
-}
-
 impl Plan {
     /// Fills in defaults and checks options against each other. `format` is the format to draw, whether it comes
     /// from an option, the path's extension or `Accept`.
@@ -297,7 +283,7 @@ impl Plan {
             dark: options.dark.map_or(Color::BLACK, |ink| ink.0),
             light: options.light.map_or(Color::WHITE, |ink| ink.0),
         };
-        let width = Millimetres(options.width_mm.unwrap_or(default_mm).min(MAX_MM));
+        let width = Length(options.width_mm.unwrap_or(default_mm).min(MAX_MM));
         let is_drawn = |ink: &Ink| ink.0.alpha > 0;
         let inks = Inks { dark: options.dark, light: options.light.filter(is_drawn) };
         let picture = match format {

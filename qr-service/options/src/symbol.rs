@@ -1,14 +1,14 @@
 //! Makes the symbol of a plan, or the fault that tells why there is none.
 
 use qr_core::{
-    Data, Encoder, Error, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster,
-    RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_smallest_png,
+    Encoder, Error, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster, RmqrEncoder,
+    RmqrSymbol, Symbol, write_palette_png, write_png, write_smallest_png,
 };
 
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, LevelName, Mode};
 use crate::place::{LogoField, find_field, swiss_cross_field};
-use crate::plan::{Colors, Content, Plan, SymbolPlan};
+use crate::plan::{Colors, Plan, SymbolPlan};
 
 /// Up to this width, in pixels, [`write_png`] writes plain pictures. It takes a third of the time of
 /// [`write_palette_png`], whose search for repetitions would save only a few bytes.
@@ -111,7 +111,7 @@ impl Encoded {
 /// If the content does not fit, the options have no such symbol, or the logo has no room.
 pub fn encode(plan: &Plan) -> Result<Encoded, Fault> {
     if let SymbolPlan::Qr { part: Some(part), .. } = plan.symbol {
-        let symbols = qr_encoder(&plan.symbol).encode_append(data(plan));
+        let symbols = qr_encoder(&plan.symbol).encode_append(plan.content.data());
         return pick(symbols.map_err(|error| describe(error, plan))?, part);
     }
     let symbol = encode_as(plan, &plan.symbol).map_err(|error| describe(error, plan))?;
@@ -172,13 +172,6 @@ fn advise(plan: &Plan, fault: Fault) -> Fault {
     fault.suggest(suggestion)
 }
 
-fn data(plan: &Plan) -> Data<'_> {
-    match &plan.content {
-        Content::Text(text) => Data::Text(text),
-        Content::Bytes(bytes) => Data::Bytes(bytes),
-    }
-}
-
 /// The encoder of a QR symbol; for other kinds an encoder without options.
 fn qr_encoder(symbol: &SymbolPlan) -> Encoder {
     let SymbolPlan::Qr { level, boost, versions, mask, mode, eci, gs1, .. } = *symbol else {
@@ -195,7 +188,7 @@ fn qr_encoder(symbol: &SymbolPlan) -> Encoder {
 
 /// Encodes the content of a plan as `symbol`, which need not be the plan's own.
 fn encode_as(plan: &Plan, symbol: &SymbolPlan) -> Result<AnySymbol, Error> {
-    let data = data(plan);
+    let data = plan.content.data();
     Ok(match *symbol {
         SymbolPlan::Qr { .. } => AnySymbol::Qr(Box::new(qr_encoder(symbol).encode(data)?)),
         SymbolPlan::Micro { level, versions, mask, mode } => {

@@ -27,13 +27,8 @@ fn connections() -> NonZeroU32 {
 #[command(version)]
 pub(crate) struct Arguments {
     /// Public addresses, with commas between them: IP:PORT, or unix:/PATH for a proxy on the same machine
-    #[arg(
-        long,
-        env = "QR_ADDR",
-        default_value = "127.0.0.1:42069",
-        value_name = "ADDRESS",
-        value_delimiter = ','
-    )]
+    #[arg(long, env = "QR_ADDR", default_value = "127.0.0.1:42069")]
+    #[arg(value_name = "ADDRESS", value_delimiter = ',')]
     addr: Vec<ListenAddr>,
 
     /// Address of health and metrics, which must not be reachable from outside
@@ -75,14 +70,8 @@ pub(crate) struct Arguments {
     log_level: tracing::Level,
 
     /// Requests that are logged: off, errors (500 and above) or all
-    #[arg(
-        long,
-        env = "QR_ACCESS_LOG",
-        default_value = "errors",
-        value_name = "WHICH",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, env = "QR_ACCESS_LOG", default_value = "errors", value_name = "WHICH")]
+    #[arg(value_enum, hide_possible_values = true)]
     access_log: AccessLog,
 
     #[cfg(feature = "api")]
@@ -105,10 +94,8 @@ pub(crate) struct Config {
 }
 
 impl Arguments {
-    /// Checks values against each other, and computes the number of threads.
-    ///
-    /// # Errors
-    /// One line that names the flag, the variable, the value and the mistake.
+    /// Checks values against each other, and computes the number of threads. Fails with one line that names the flag,
+    /// the variable, the value and the mistake.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("QR_", &self.addr, self.admin_addr)?;
         let connections = self.max_connections.get();

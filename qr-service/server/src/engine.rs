@@ -1,12 +1,13 @@
 //! The function that draws the pictures: `qr-core`, or the article's function for comparison.
 
 use std::error::Error;
-use std::fmt;
 use std::str::FromStr;
 
 use qr_core::{Level, Raster};
+use strum::Display;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Engine {
     /// `qr-core`.
     #[default]
@@ -18,10 +19,8 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// Replaces the content of `out` with the service's picture of `text`, a PNG.
-    ///
-    /// # Errors
-    /// Those of the engine. Texts of up to 512 bytes always fit into a QR code.
+    /// Replaces the content of `out` with the service's picture of `text`, a PNG. Fails as the engine does; texts of up
+    /// to 512 bytes always fit into a QR code.
     pub(crate) fn generate(self, text: &str, out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
         match self {
             Engine::Default => Ok(qr_core::generate(text, Level::L, &Raster::SERVICE, out)?),
@@ -38,16 +37,6 @@ impl Engine {
             #[cfg(feature = "reference")]
             Engine::Reference => env!("CARGO_PKG_VERSION").to_owned(),
         }
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Engine::Default => "default",
-            #[cfg(feature = "reference")]
-            Engine::Reference => "reference",
-        })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use axum::response::{IntoResponse, Response};
 use contract::query::QueryError;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL};
 use http::{HeaderValue, StatusCode};
 
 /// Why a request is answered with an error.
@@ -41,24 +41,13 @@ impl Error {
     }
 }
 
-impl From<QueryError> for Error {
-    fn from(error: QueryError) -> Self {
-        Error::Query(error)
-    }
-}
-
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let (status, body) = self.parts();
-        let mut response = Response::new(body.into());
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.reserve(8);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // A `str` is an answer of the type `text/plain; charset=utf-8`.
+        let mut response = (status, [(CACHE_CONTROL, "no-store")], body).into_response();
         if self == Error::Method {
-            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         response
     }

@@ -52,8 +52,8 @@ pub(crate) async fn observe(
         let access = Access {
             request_id: id,
             trace_id: traceparent.as_ref().and_then(trace_id),
-            route: route.as_str(),
-            method: method.as_str(),
+            route: route.into_str(),
+            method: method.into_str(),
             status: status.as_u16(),
             duration,
         };

@@ -26,25 +26,25 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{Connections, DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::engine::Engine;
 
 /// A route's template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str)]
 pub(crate) enum Route {
+    #[strum(serialize = "/qrcode")]
     Qrcode,
+    #[strum(serialize = "unmatched")]
     Unmatched,
     /// All routes of the API, and the paths of other services, which `v1::Compatible` marks.
     #[cfg(feature = "api")]
+    #[strum(serialize = "/v1/")]
     Api,
 }
 
 impl Route {
-    #[cfg(not(feature = "api"))]
-    const ALL: [Route; 2] = [Route::Qrcode, Route::Unmatched];
-    #[cfg(feature = "api")]
-    const ALL: [Route; 3] = [Route::Qrcode, Route::Unmatched, Route::Api];
-
     pub(crate) fn of(path: &str) -> Self {
         match path {
             "/qrcode" => Route::Qrcode,
@@ -53,34 +53,21 @@ impl Route {
             _ => Route::Unmatched,
         }
     }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Route::Qrcode => "/qrcode",
-            Route::Unmatched => "unmatched",
-            #[cfg(feature = "api")]
-            Route::Api => "/v1/",
-        }
-    }
 }
 
 /// A method as a label; methods that no route allows are all `other`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "UPPERCASE")]
 pub(crate) enum MethodLabel {
     Get,
     Head,
+    #[strum(serialize = "other")]
     Other,
     #[cfg(feature = "api")]
     Post,
 }
 
 impl MethodLabel {
-    #[cfg(not(feature = "api"))]
-    const ALL: [MethodLabel; 3] = [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other];
-    #[cfg(feature = "api")]
-    const ALL: [MethodLabel; 4] =
-        [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other, MethodLabel::Post];
-
     pub(crate) fn of(method: &Method) -> Self {
         match *method {
             Method::GET => MethodLabel::Get,
@@ -88,16 +75,6 @@ impl MethodLabel {
             #[cfg(feature = "api")]
             Method::POST => MethodLabel::Post,
             _ => MethodLabel::Other,
-        }
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            MethodLabel::Get => "GET",
-            MethodLabel::Head => "HEAD",
-            #[cfg(feature = "api")]
-            MethodLabel::Post => "POST",
-            MethodLabel::Other => "other",
         }
     }
 }
@@ -108,7 +85,7 @@ const STATUSES: [u16; 6] = [200, 304, 400, 404, 405, 500];
 #[cfg(feature = "api")]
 const STATUSES: [u16; 12] = [200, 304, 400, 404, 405, 500, 406, 408, 413, 415, 422, 503];
 
-const COMBINATIONS: usize = Route::ALL.len() * MethodLabel::ALL.len() * STATUSES.len();
+const COMBINATIONS: usize = Route::VARIANTS.len() * MethodLabel::VARIANTS.len() * STATUSES.len();
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RequestLabels {
@@ -121,7 +98,7 @@ type Labels = ([(&'static str, &'static str); 2], [(&'static str, u16); 1]);
 
 impl RequestLabels {
     fn series(&self) -> Labels {
-        let words = [("route", self.route.as_str()), ("method", self.method.as_str())];
+        let words = [("route", self.route.into_str()), ("method", self.method.into_str())];
         (words, [("status", self.status)])
     }
 }
@@ -241,14 +218,14 @@ impl Metrics {
 /// The index of a combination of labels in [`Metrics::series`]; `None` for a status that is not in [`STATUSES`].
 fn place_of(labels: &RequestLabels) -> Option<usize> {
     let status = STATUSES.iter().position(|&status| status == labels.status)?;
-    let method = labels.route as usize * MethodLabel::ALL.len() + labels.method as usize;
+    let method = labels.route as usize * MethodLabel::VARIANTS.len() + labels.method as usize;
     Some(method * STATUSES.len() + status)
 }
 
 /// Every possible combination of labels.
 fn all_labels() -> impl Iterator<Item = RequestLabels> {
-    let methods = Route::ALL.into_iter().flat_map(|route| MethodLabel::ALL.map(|it| (route, it)));
-    methods.flat_map(|(route, method)| {
+    let methods = |route| MethodLabel::VARIANTS.iter().map(move |&method| (route, method));
+    Route::VARIANTS.iter().copied().flat_map(methods).flat_map(|(route, method)| {
         let possible = STATUSES.into_iter().filter(move |&s| is_possible(route, method, s));
         possible.map(move |status| RequestLabels { route, method, status })
     })

@@ -38,12 +38,8 @@ struct Arguments {
     addr: SocketAddr,
 
     /// Address of the admin listener: health and metrics
-    #[arg(
-        long,
-        env = "HOME_ADMIN_ADDR",
-        default_value = "127.0.0.1:42093",
-        value_name = "IP:PORT"
-    )]
+    #[arg(long, env = "HOME_ADMIN_ADDR", default_value = "127.0.0.1:42093")]
+    #[arg(value_name = "IP:PORT")]
     admin_addr: SocketAddr,
 
     /// File whose first line is the new side's share in percent; relay-home reads it ten times a second

@@ -1,8 +1,7 @@
-//! The parts that all servers share: arguments, the answer, and listeners that share a port.
+//! The parts that all servers share: the address, the answer and the timeouts.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -29,52 +28,20 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may wait for its next request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Reads `ADDRESS CORES`, and what follows them.
-///
-/// # Errors
-/// If one is missing or wrong.
-pub fn arguments() -> anyhow::Result<(SocketAddr, usize, Vec<String>)> {
-    let mut all = std::env::args().skip(1);
-    let mut next = || all.next().context("usage: ADDRESS CORES [ARGUMENT...]");
-    let (addr, cores) = (next()?.parse().context("ADDRESS")?, next()?.parse().context("CORES")?);
-    Ok((addr, cores, all.collect()))
+/// Reads the first argument. Fails if it is missing or wrong.
+pub fn address() -> anyhow::Result<SocketAddr> {
+    std::env::args().nth(1).context("usage: ADDRESS")?.parse().context("ADDRESS")
 }
 
-/// Opens a listener that shares its port with others, so that each thread can have its own. Its queue is long, because
-/// clients open a thousand connections at once.
-///
-/// # Errors
-/// Those of the system.
+/// Opens a listener. Its queue is long, because clients open a thousand connections at once. Fails with the system's
+/// error.
 pub fn listener(addr: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
-    socket.set_reuse_port(true)?;
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&addr.into())?;
     socket.listen(4096)?;
     Ok(socket.into())
-}
-
-/// Runs `serve` once per core, each in its own thread with its own listener. All listeners are open before any
-/// thread serves.
-///
-/// # Errors
-/// Those of the first thread that ends.
-pub fn on_each_core(
-    addr: SocketAddr,
-    cores: usize,
-    serve: impl Fn(TcpListener) -> anyhow::Result<()> + Clone + Send + 'static,
-) -> anyhow::Result<()> {
-    let listeners: Result<Vec<_>, _> = (0..cores).map(|_| listener(addr)).collect();
-    let start = |listener| {
-        let serve = serve.clone();
-        thread::spawn(move || serve(listener))
-    };
-    let threads: Vec<_> = listeners?.into_iter().map(start).collect();
-    for thread in threads {
-        thread.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??;
-    }
-    Ok(())
 }
 
 /// hyper's HTTP/1 with a timeout for heads.
@@ -84,10 +51,7 @@ pub fn http() -> http1::Builder {
     http
 }
 
-/// The handler of the servers that use hyper without a router.
-///
-/// # Errors
-/// Never; hyper requires a `Result`.
+/// The handler of the servers that use hyper without a router. Never fails; hyper requires a `Result`.
 pub async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut response = Response::new(Full::new(Bytes::from_static(BODY.as_bytes())));
     if request.uri().path() != PATH {

@@ -54,10 +54,7 @@ pub struct Plan {
 impl Plan {
     /// A plan with `rate` requests per second during the faults. Latency limits of storms are multiplied by `slack`: 1
     /// to measure, more for a machine that does other work at the same time. The programs are those in this program's
-    /// folder.
-    ///
-    /// # Errors
-    /// If this program has no folder.
+    /// folder. Fails if this program has no folder.
     pub fn new(rate: f64, slack: f64, is_quick: bool, is_soak: bool) -> anyhow::Result<Self> {
         let here = std::env::current_exe()?;
         // A soak plays each fault many times.
@@ -130,11 +127,9 @@ impl Report {
     }
 }
 
-/// Starts a stack and plays `faults` on it under load.
-///
-/// # Errors
-/// If the stack does not start, a fault cannot be played or undone, or leaves another split behind. What clients should
-/// not have seen is a complaint in the report, not an error.
+/// Starts a stack and plays `faults` on it under load. Fails if the stack does not start, a fault cannot be played or
+/// undone, or leaves another split behind. What clients should not have seen is a complaint in the report, not an
+/// error.
 pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> anyhow::Result<()> {
     let place = Place::start(plan)?;
     let requests = clients(&place, plan.rate, CONNECTIONS, 1)?;

@@ -32,10 +32,8 @@ pub(super) struct SlowClients {
 }
 
 impl SlowClients {
-    /// Starts `count` clients, from 127.0.0.2 and the following addresses.
-    ///
-    /// # Errors
-    /// If this process may not open so many connections.
+    /// Starts `count` clients, from 127.0.0.2 and the following addresses. Fails if this process may not open so many
+    /// connections.
     pub(super) fn start(server: SocketAddr, count: usize) -> anyhow::Result<Self> {
         let wanted = count as u64 + 4096;
         let maximum = getrlimit(Resource::Nofile).maximum;

@@ -24,10 +24,8 @@ const FLAT: (f64, f64) = (1.25, 4e6);
 pub(crate) type PartsMemory = BTreeMap<&'static str, u64>;
 
 /// Plays all faults in turn until `requests` have been made and each fault has been played at least once. `told` gets a
-/// report per fault, and after each round one with the memory of the parts.
-///
-/// # Errors
-/// If the stack does not start, or a fault cannot be played or undone.
+/// report per fault, and after each round one with the memory of the parts. Fails if the stack does not start, or a
+/// fault cannot be played or undone.
 pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(Report)) -> anyhow::Result<()> {
     let place = Place::start(plan)?;
     let running = clients(&place, f64::INFINITY, CLIENTS, DECODED)?;

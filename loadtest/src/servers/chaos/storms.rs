@@ -22,10 +22,7 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Starts a stack and plays it.
-    ///
-    /// # Errors
-    /// If the stack does not start, or the storm cannot be played.
+    /// Starts a stack and plays it. Fails if the stack does not start, or the storm cannot be played.
     pub fn play(&self, plan: &Plan) -> anyhow::Result<Report> {
         (self.play)(plan, Report::new(self.name, plan)).context(self.name)
     }

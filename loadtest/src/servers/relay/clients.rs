@@ -65,11 +65,8 @@ fn joined<T>(thread: JoinHandle<anyhow::Result<T>>) -> anyhow::Result<T> {
     thread.join().map_err(|_| anyhow!("a client panicked"))?
 }
 
-/// Sends `bytes` zeros to `n` receivers; returns the time from the first byte sent to the last one
-/// received.
-///
-/// # Errors
-/// If a client fails, or does not get all.
+/// Sends `bytes` zeros to `n` receivers; returns the time from the first byte sent to the last one received. Fails if a
+/// client fails, or does not get all.
 pub(super) fn stream(
     server: &Server,
     row: &Row,
@@ -130,10 +127,7 @@ fn send(sender: &mut TcpStream, bytes: u64, chunked: bool) -> anyhow::Result<()>
 }
 
 /// Pairs a waiting receiver with a sender of a kilobyte, `times` times. Returns for each pair the seconds from the
-/// sender's request to the receiver's head and to its last byte.
-///
-/// # Errors
-/// If a client fails.
+/// sender's request to the receiver's head and to its last byte. Fails if a client fails.
 pub(super) fn latencies(server: &Server, times: usize) -> anyhow::Result<Vec<[f64; 2]>> {
     let body = [b'x'; 1000];
     let mut all = Vec::with_capacity(times);

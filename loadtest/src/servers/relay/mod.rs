@@ -23,10 +23,7 @@ const KINDS: [([&str; 2], usize, bool); 4] = [
     (["length3_cpu", "length3"], 3, false),
     (["chunked3_cpu", "chunked3"], 3, true),
 ];
-/// Measures a row once.
-///
-/// # Errors
-/// If it does not start, or a transfer fails.
+/// Measures a row once. Fails if it does not start, or a transfer fails.
 pub(super) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let mut figures = Figures::new();
     let server = Server::start(row, &plan.server_cores)?;

@@ -2,21 +2,21 @@
 //! runs in a process of its own, which measures its own turns, so startup does not count. Prints a table of
 //! medians and writes `target/bench/formats.json`.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use fast_qr::convert::Builder;
 use fast_qr::convert::svg::SvgBuilder;
-use fast_qr::qr::QRBuilder;
 use png::Compression;
+use qr_bench::files::write_json;
 use qr_bench::inputs::{INPUTS, Input};
-use qr_bench::turns::{quartiles, take_turns};
+use qr_bench::makers::{fast_qr_of, write_png};
+use qr_bench::turns::{quartiles, take_turns, time};
 use qr_core::{
     Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
     write_smallest_png, write_svg,
@@ -155,11 +155,7 @@ fn main() -> anyhow::Result<()> {
     let scales = SCALES.iter().map(|scale_px| scale_beside_zopfli(*scale_px));
     let scales = scales.collect::<anyhow::Result<Vec<_>>>()?;
     print_scales(&scales);
-    if let Some(folder) = arguments.out.parent() {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    let text = serde_json::to_string_pretty(&(rows, scales))? + "\n";
-    fs::write(&arguments.out, text).with_context(|| arguments.out.display().to_string())?;
+    write_json(&arguments.out, &(rows, scales))?;
     println!("\n{}", arguments.out.display());
     Ok(())
 }
@@ -201,17 +197,10 @@ fn measure(
     let mut out = Vec::new();
     let times = take_turns(&mut makers, arguments.rounds, |maker| match &mut maker.how {
         How::There(peer) => Ok(peer.turn(format, least)?.0),
-        How::Here(make) => {
-            let (start, mut calls) = (Instant::now(), 0);
-            while start.elapsed() < least {
-                for text in &texts {
-                    make(text, &mut out);
-                    std::hint::black_box(&out);
-                }
-                calls += texts.len();
-            }
-            Ok(start.elapsed().as_nanos() as f64 / calls as f64)
-        }
+        How::Here(make) => Ok(time(least, &texts, |text| {
+            make(text, &mut out);
+            std::hint::black_box(&out);
+        })),
     })?;
     let mut rows = Vec::new();
     for (maker, [low, median, high]) in makers.iter_mut().zip(times) {
@@ -305,10 +294,6 @@ fn png(text: &str, out: &mut Vec<u8>) {
     write_palette_png(&symbol(text), &raster, &palette, out).expect("1000 pixels are enough");
 }
 
-fn fast_qr_of(text: &str) -> fast_qr::QRCode {
-    QRBuilder::new(text).ecl(fast_qr::ECL::L).build().expect("texts of the bench fit")
-}
-
 fn fast_qr_svg(text: &str, out: &mut Vec<u8>) {
     let drawn = SvgBuilder::default().margin(MARGIN as usize).to_str(&fast_qr_of(text));
     *out = drawn.into_bytes();
@@ -325,33 +310,12 @@ fn rxing_svg(text: &str, out: &mut Vec<u8>) {
 /// The same picture by fast_qr and the `png` crate: a palette of two colours, each row of modules drawn once.
 fn fast_qr_png(text: &str, compression: Compression, out: &mut Vec<u8>) {
     let code = fast_qr_of(text);
-    let (size, side) = (code.size, SIZE_PX as usize);
-    let scale = side / (size + 2 * MARGIN as usize);
-    let (offset, line_bytes) = ((side - size * scale) / 2, side / 8);
-    let mut pixels = vec![0xff_u8; line_bytes * side];
-    for y in 0..size {
-        let top = offset + y * scale;
-        let line = &mut pixels[top * line_bytes..(top + 1) * line_bytes];
-        for x in (0..size).filter(|&x| code.data[y * size + x].value()) {
-            for at in offset + x * scale..offset + (x + 1) * scale {
-                line[at / 8] &= !(0x80 >> (at % 8));
-            }
-        }
-        for copy in 1..scale {
-            let from = top * line_bytes..(top + 1) * line_bytes;
-            pixels.copy_within(from, (top + copy) * line_bytes);
-        }
-    }
-    out.clear();
-    let mut encoder = png::Encoder::new(&mut *out, SIZE_PX, SIZE_PX);
-    encoder.set_color(png::ColorType::Indexed);
-    encoder.set_palette([DARK, LIGHT].concat());
-    encoder.set_depth(png::BitDepth::One);
-    encoder.set_compression(compression);
-    encoder
-        .write_header()
-        .and_then(|mut writer| writer.write_image_data(&pixels))
-        .expect("writing to memory");
+    let is_dark = |x: usize, y: usize| code.data[y * code.size + x].value();
+    write_png(code.size, is_dark, SIZE_PX, out, |encoder| {
+        encoder.set_color(png::ColorType::Indexed);
+        encoder.set_palette([DARK, LIGHT].concat());
+        encoder.set_compression(compression);
+    });
 }
 
 /// Compares PNGs with zopfli's at one scale.

@@ -3,17 +3,18 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
-use qr_core::{Data, Encoder, Error, Fnc1, Level, MAX_SYMBOLS, MicroEncoder, Modes, RmqrEncoder};
-use qr_options::options::{Kind, LevelName, Options};
+use qr_core::{Encoder, Error, Fnc1, MAX_SYMBOLS, MicroEncoder, RmqrEncoder};
+use qr_options::options::{Kind, LevelName, Mode, Options};
+use qr_options::plan::Content;
 use qr_options::symbol::AnySymbol;
 
 #[derive(Args, Debug)]
 pub(crate) struct Encoding {
     /// Error correction level: the share of the symbol that may be damaged [default: L; with --rmqr M]
     #[arg(short, long, value_name = "LEVEL", ignore_case = true, value_parser = level_parser())]
-    level: Option<Level>,
+    level: Option<LevelName>,
 
     /// Raise the level as far as the symbol has room for it
     #[arg(long)]
@@ -37,7 +38,8 @@ pub(crate) struct Encoding {
     mask: Option<u8>,
 
     /// Mode of the symbol
-    #[arg(long, value_name = "MODE", default_value = "auto", ignore_case = true)]
+    #[arg(long, value_name = "MODE", default_value = "auto", ignore_case = true,
+        value_parser = mode_parser())]
     mode: Mode,
 
     /// Declare the encoding of the text by an ECI header; UTF-8 is 26. Old readers print the header as text
@@ -54,41 +56,27 @@ pub(crate) struct Encoding {
     gs1: bool,
 }
 
-fn level_parser() -> impl TypedValueParser<Value = Level> {
+fn level_parser() -> impl TypedValueParser<Value = LevelName> {
     let values =
         [("L", "About 7 %"), ("M", "About 15 %"), ("Q", "About 25 %"), ("H", "About 30 %")];
-    PossibleValuesParser::new(values.map(|(name, share)| PossibleValue::new(name).help(share)))
-        .try_map(|name| name.parse::<Level>())
+    names(values).try_map(|name| LevelName::named(&name.to_uppercase()).ok_or("use one of these"))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Mode {
-    /// Numeric, alphanumeric and byte mode, in the fewest bits
-    Auto,
-    /// Digits
-    Numeric,
-    /// Digits, upper-case letters, space and $%*+-./:
-    Alphanumeric,
-    /// Any text
-    Byte,
-    /// Only Kanji of Shift JIS
-    Kanji,
-    /// Like auto, with Kanji mode for Kanji; all other characters must be ASCII
-    AutoKanji,
+fn mode_parser() -> impl TypedValueParser<Value = Mode> {
+    let values = [
+        ("auto", "Numeric, alphanumeric and byte mode, in the fewest bits"),
+        ("numeric", "Digits"),
+        ("alphanumeric", "Digits, upper-case letters, space and $%*+-./:"),
+        ("byte", "Any text"),
+        ("kanji", "Only Kanji of Shift JIS"),
+        ("auto-kanji", "Like auto, with Kanji mode for Kanji; all other characters must be ASCII"),
+    ];
+    names(values).try_map(|name| Mode::named(&name.to_lowercase()).ok_or("use one of these"))
 }
 
-impl Mode {
-    fn named(self) -> qr_options::options::Mode {
-        use qr_options::options::Mode as Named;
-        match self {
-            Mode::Auto => Named::Auto,
-            Mode::Numeric => Named::Numeric,
-            Mode::Alphanumeric => Named::Alphanumeric,
-            Mode::Byte => Named::Byte,
-            Mode::Kanji => Named::Kanji,
-            Mode::AutoKanji => Named::AutoKanji,
-        }
-    }
+/// A parser for these names, each with its help.
+fn names<const N: usize>(values: [(&'static str, &'static str); N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(values.map(|(name, help)| PossibleValue::new(name).help(help)))
 }
 
 /// The lowest and the highest version allowed.
@@ -109,11 +97,10 @@ impl FromStr for Versions {
 }
 
 impl Encoding {
-    /// Encodes the data in one symbol, or with `--structured` in several.
-    ///
-    /// # Errors
-    /// If the data does not fit, or a flag excludes it; the message names the flag.
-    pub(crate) fn encode(&self, data: Data<'_>) -> anyhow::Result<Vec<AnySymbol>> {
+    /// Encodes the data in one symbol, or with `--structured` in several. Fails if the data does not fit, or a flag
+    /// excludes it; the message names the flag.
+    pub(crate) fn encode(&self, content: &Content) -> anyhow::Result<Vec<AnySymbol>> {
+        let data = content.data();
         let qr = |symbol| AnySymbol::Qr(Box::new(symbol));
         let symbols = if self.micro {
             self.micro_encoder().encode(data).map(|symbol| vec![AnySymbol::Micro(Box::new(symbol))])
@@ -124,11 +111,7 @@ impl Encoding {
         } else {
             self.encoder().encode(data).map(|symbol| vec![qr(symbol)])
         };
-        let bytes = match data {
-            Data::Text(text) => text.len(),
-            Data::Bytes(bytes) => bytes.len(),
-        };
-        symbols.map_err(|error| self.describe(error, bytes))
+        symbols.map_err(|error| self.describe(error, content.as_bytes().len()))
     }
 
     /// The most symbols that a text may take.
@@ -144,46 +127,40 @@ impl Encoding {
     /// Adds these flags to `options`. With a logo and without `--level`, the definition's default level leaves room for
     /// the logo.
     pub(crate) fn add_to(&self, options: &mut Options) {
-        let level = match self.level() {
-            Level::L => LevelName::L,
-            Level::M => LevelName::M,
-            Level::Q => LevelName::Q,
-            Level::H => LevelName::H,
-        };
         options.kind = Some(match (self.micro, self.rmqr) {
             (true, _) => Kind::Micro,
             (_, true) => Kind::Rmqr,
             _ => Kind::Qr,
         });
-        options.level = (self.level.is_some() || options.logo.is_none()).then_some(level);
+        options.level = (self.level.is_some() || options.logo.is_none()).then_some(self.level());
         options.boost = Some(self.boost);
         if let Some(Versions(versions)) = &self.symbol_version {
             options.version_min = Some(*versions.start());
             options.version_max = Some(*versions.end());
         }
         options.mask = self.mask;
-        options.mode = Some(self.mode.named());
+        options.mode = Some(self.mode);
         options.eci = self.eci;
         options.gs1 = Some(self.gs1);
         options.part = self.structured.then_some(1);
     }
 
-    fn level(&self) -> Level {
-        self.level.unwrap_or(if self.rmqr { Level::M } else { Level::L })
+    fn level(&self) -> LevelName {
+        self.level.unwrap_or(if self.rmqr { LevelName::M } else { LevelName::L })
     }
 
     fn describe(&self, error: Error, bytes: usize) -> anyhow::Error {
         let context = match error {
             Error::NoSuchSymbol { .. } if self.rmqr => {
-                return anyhow::anyhow!("--level {}: --rmqr has the levels M and H", self.level());
+                return anyhow::anyhow!(
+                    "--level {}: --rmqr has the levels M and H",
+                    self.level().as_str()
+                );
             }
             Error::TooLong { .. } | Error::TooManySymbols { .. } => {
-                format!("the text's {bytes} bytes are too many for level {}", self.level())
+                format!("the text's {bytes} bytes are too many for level {}", self.level().as_str())
             }
-            Error::NotInMode { .. } => {
-                let mode = self.mode.to_possible_value();
-                format!("--mode {}", mode.as_ref().map_or("", |mode| mode.get_name()))
-            }
+            Error::NotInMode { .. } => format!("--mode {}", self.mode.as_str()),
             Error::Eci { assignment } => {
                 let encoding = match self.mode {
                     Mode::Kanji | Mode::AutoKanji => "Kanji are Shift JIS, which is 20",
@@ -198,26 +175,22 @@ impl Encoding {
         anyhow::Error::from(error).context(context)
     }
 
-    fn modes(&self) -> Modes {
-        self.mode.named().into()
-    }
-
     fn micro_encoder(&self) -> MicroEncoder {
         let versions = self.symbol_version.clone().map_or(1..=4, |Versions(versions)| versions);
         // M1 has no level.
-        let level = (*versions.end() > 1).then_some(self.level());
-        MicroEncoder::new(level).modes(self.modes()).versions(versions).mask(self.mask)
+        let level = (*versions.end() > 1).then_some(self.level().into());
+        MicroEncoder::new(level).modes(self.mode.into()).versions(versions).mask(self.mask)
     }
 
     fn rmqr_encoder(&self) -> RmqrEncoder {
-        RmqrEncoder::new(self.level()).modes(self.modes()).eci(self.eci)
+        RmqrEncoder::new(self.level().into()).modes(self.mode.into()).eci(self.eci)
     }
 
     fn encoder(&self) -> Encoder {
         let versions = self.symbol_version.clone().map_or(1..=40, |Versions(versions)| versions);
-        Encoder::new(self.level())
+        Encoder::new(self.level().into())
             .boost(self.boost)
-            .modes(self.modes())
+            .modes(self.mode.into())
             .versions(versions)
             .mask(self.mask)
             .eci(self.eci)

@@ -3,7 +3,8 @@
 use std::io::Read;
 
 use anyhow::{Context, bail};
-use qr_core::{Data, MAX_TEXT_BYTES};
+use qr_core::MAX_TEXT_BYTES;
+use qr_options::plan::Content;
 
 pub(crate) enum Source {
     Argument(String),
@@ -14,34 +15,17 @@ pub(crate) enum Source {
     Bytes,
 }
 
-/// The text or bytes to encode.
-pub(crate) enum Input {
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl Input {
-    pub(crate) fn data(&self) -> Data<'_> {
-        match self {
-            Input::Text(text) => Data::Text(text),
-            Input::Bytes(bytes) => Data::Bytes(bytes),
-        }
-    }
-}
-
-/// Reads the text or bytes to encode, for at most `most_symbols` symbols.
-///
-/// # Errors
-/// If the input cannot be read, is too long or not UTF-8, or is empty, which usually means an unset variable.
-pub(crate) fn read(source: &Source, most_symbols: usize) -> anyhow::Result<Input> {
+/// Reads the text or bytes to encode, for at most `most_symbols` symbols. Fails if the input cannot be read, is too
+/// long or not UTF-8, or is empty, which usually means an unset variable.
+pub(crate) fn read(source: &Source, most_symbols: usize) -> anyhow::Result<Content> {
     let input = match source {
-        Source::Argument(text) => Input::Text(text.clone()),
-        Source::Stdin { keep_newline } => Input::Text(read_text(*keep_newline, most_symbols)?),
-        Source::Bytes => Input::Bytes(read_stdin(most_symbols)?),
+        Source::Argument(text) => Content::Text(text.clone()),
+        Source::Stdin { keep_newline } => Content::Text(read_text(*keep_newline, most_symbols)?),
+        Source::Bytes => Content::Bytes(read_stdin(most_symbols)?),
     };
     match &input {
-        Input::Text(text) if text.is_empty() => bail!("the text is empty"),
-        Input::Bytes(bytes) if bytes.is_empty() => bail!("standard input is empty"),
+        Content::Text(text) if text.is_empty() => bail!("the text is empty"),
+        Content::Bytes(bytes) if bytes.is_empty() => bail!("standard input is empty"),
         _ => Ok(input),
     }
 }

@@ -11,35 +11,25 @@ mod picture;
 
 use std::process::ExitCode;
 
-use anstream::eprintln;
 use options::{Options, Task};
+use service_kit::arguments;
 
 fn main() -> ExitCode {
-    let task = match service_kit::arguments::parse::<Options>().check() {
-        Ok(task) => task,
-        Err(error) => {
-            eprintln!("qr-draw: {error}");
-            return ExitCode::from(service_kit::arguments::USAGE);
-        }
+    let outcome = match run(arguments::parse()) {
+        // The reader of the pipe has gone, which needs no message.
+        Err(error) if output::is_closed_pipe(&error) => Ok(ExitCode::FAILURE),
+        outcome => outcome.map(|()| ExitCode::SUCCESS),
     };
-    match run(&task) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            if !output::is_closed_pipe(&error) {
-                eprintln!("qr-draw: {error:#}");
-            }
-            ExitCode::FAILURE
-        }
-    }
+    arguments::exit_code("qr-draw", outcome, 1)
 }
 
-fn run(task: &Task) -> anyhow::Result<()> {
-    match task {
+fn run(options: Options) -> anyhow::Result<()> {
+    match options.check()? {
         Task::Picture { source, picture, target } => {
-            let input = input::read(source, picture.encoding.most_symbols())?;
-            target.write(&picture.draw(input.data())?)
+            let content = input::read(&source, picture.encoding.most_symbols())?;
+            target.write(&picture.draw(content)?)
         }
-        Task::Completions(shell) => output::Target::Stdout.write(&[options::completions(*shell)]),
+        Task::Completions(shell) => output::Target::Stdout.write(&[options::completions(shell)]),
         Task::Manual => output::Target::Stdout.write(&[options::manual()?]),
     }
 }

@@ -1,6 +1,5 @@
 //! Parses the command line ([`Options`]) and turns it into a [`Task`].
 
-use std::fmt;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use qr_core::{Color, Print, Raster};
 use qr_options::fault::Fault;
 use qr_options::options as defined;
 use qr_options::plan::Plan;
+use service_kit::arguments::Usage;
 
 use crate::definition::{self, Defined};
 use crate::encoding::Encoding;
@@ -125,45 +125,14 @@ pub(crate) enum Task {
     Manual,
 }
 
-/// A usage error that clap cannot detect.
-#[derive(Debug)]
-pub(crate) enum Mistake {
-    UnknownExtension(PathBuf),
-    /// `--bytes`, which reads standard input, together with a text.
-    BytesOfText,
-    /// Flags of the definition that contradict others.
-    Contradictions(Vec<Fault>),
-    /// A flag that has no effect on the format, the property that the format lacks, and the formats that have it.
-    NotOfFormat {
-        flag: &'static str,
-        format: Format,
-        lacks: &'static str,
-        formats: &'static str,
-    },
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Mistake::UnknownExtension(file) => {
-                let file = file.display();
-                write!(f, "--output {file}: end it in {EXTENSIONS}, or give --format")
-            }
-            Mistake::BytesOfText => f.write_str("--bytes: encodes standard input, so give no TEXT"),
-            Mistake::Contradictions(faults) => {
-                let lines: Vec<String> = faults.iter().map(definition::describe).collect();
-                f.write_str(&lines.join("; "))
-            }
-            Mistake::NotOfFormat { flag, format, lacks, formats } => {
-                let format = format.name();
-                write!(f, "{flag}: {format} has no {lacks}; give --format {formats}")
-            }
-        }
-    }
+/// Options that contradict each other, with the names of their flags.
+fn contradictions(faults: &[Fault]) -> Usage {
+    let lines: Vec<String> = faults.iter().map(definition::describe).collect();
+    Usage(lines.join("; "))
 }
 
 impl Options {
-    pub(crate) fn check(self) -> Result<Task, Mistake> {
+    pub(crate) fn check(self) -> Result<Task, Usage> {
         if let Some(shell) = self.completions {
             return Ok(Task::Completions(shell));
         }
@@ -177,13 +146,14 @@ impl Options {
             (None, None) if on_terminal => Format::Utf8,
             (None, None) => Format::Png,
         };
-        let named = self.defined.options().map_err(Mistake::Contradictions)?;
+        let named = self.defined.options().map_err(|faults| contradictions(&faults))?;
         self.check_format(format, &named)?;
         let ink = named.ink;
         let compression = named.compression.unwrap_or_default();
         let plan = self.plan(format, named)?;
         if self.bytes && self.text.as_ref().is_some_and(|text| text != "-") {
-            return Err(Mistake::BytesOfText);
+            let wrong = "--bytes: encodes standard input, so give no TEXT";
+            return Err(Usage(wrong.to_owned()));
         }
         let size = match (self.scale, self.size) {
             (Some(scale_px), _) => Size::Module(scale_px),
@@ -223,7 +193,7 @@ impl Options {
 
     /// The plan of `qr-options` for these flags, if a flag of the definition or a logo needs it. Its content is a
     /// placeholder.
-    fn plan(&self, format: Format, named: defined::Options) -> Result<Option<Plan>, Mistake> {
+    fn plan(&self, format: Format, named: defined::Options) -> Result<Option<Plan>, Usage> {
         if self.defined.is_empty() && self.logo.is_none() {
             return Ok(None);
         }
@@ -240,7 +210,7 @@ impl Options {
             _ => {
                 options.ink = None;
                 let plan = Plan::new(options, defined::Format::Json);
-                return plan.map(Some).map_err(Mistake::Contradictions);
+                return plan.map(Some).map_err(|faults| contradictions(&faults));
             }
         };
         let has_pixels = matches!(format, defined::Format::Png | defined::Format::Svg);
@@ -252,11 +222,11 @@ impl Options {
         options.dark = self.dark.map(defined::Ink::from);
         options.light = self.light.map(defined::Ink::from);
         options.title.clone_from(&self.title);
-        Plan::new(options, format).map(Some).map_err(Mistake::Contradictions)
+        Plan::new(options, format).map(Some).map_err(|faults| contradictions(&faults))
     }
 
     /// Refuses flags that have no effect on the format.
-    fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Mistake> {
+    fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Usage> {
         use Format::{Ascii, Eps, Pbm, Pdf, Png, Svg, Utf8};
         let shapes = (&[Png, Svg, Pdf, Eps][..], "shapes", "png, svg, pdf or eps");
         let colours = (&[Png, Svg][..], "colours", "png or svg");
@@ -283,7 +253,10 @@ impl Options {
                 // Text formats have no pixels at all.
                 let none = matches!(format, Format::Utf8 | Format::Ascii) && flag == "--size";
                 let lacks = if none { "pixels" } else { lacks };
-                return Err(Mistake::NotOfFormat { flag, format, lacks, formats });
+                let format = format.name();
+                return Err(Usage(format!(
+                    "{flag}: {format} has no {lacks}; give --format {formats}"
+                )));
             }
         }
         Ok(())
@@ -291,7 +264,7 @@ impl Options {
 }
 
 /// Chooses the format by the extension; without one it is PNG, as on standard output.
-fn format_of(file: &Path) -> Result<Format, Mistake> {
+fn format_of(file: &Path) -> Result<Format, Usage> {
     let Some(extension) = file.extension() else { return Ok(Format::Png) };
     let formats = [
         ("png", Format::Png),
@@ -302,10 +275,10 @@ fn format_of(file: &Path) -> Result<Format, Mistake> {
         ("eps", Format::Eps),
     ];
     let is = |name| extension.eq_ignore_ascii_case(name);
-    formats
-        .into_iter()
-        .find_map(|(name, format)| is(name).then_some(format))
-        .ok_or_else(|| Mistake::UnknownExtension(file.to_owned()))
+    formats.into_iter().find_map(|(name, format)| is(name).then_some(format)).ok_or_else(|| {
+        let file = file.display();
+        Usage(format!("--output {file}: end it in {EXTENSIONS}, or give --format"))
+    })
 }
 
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
-    Color, Data, Ink, Modules, Print, Raster, Svg, TextStyle, to_ascii, to_eps, to_pbm, to_pdf,
-    to_svg,
+    Color, Ink, Modules, Print, Raster, Svg, TextStyle, to_ascii, to_eps, to_pbm, to_pdf, to_svg,
 };
 use qr_options::artwork::{Artwork, LogoPixels};
 use qr_options::options::{Compression, InkedModules};
@@ -37,16 +36,8 @@ pub(crate) enum Format {
 
 impl Format {
     /// The name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Format::Png => "png",
-            Format::Svg => "svg",
-            Format::Utf8 => "utf8",
-            Format::Ascii => "ascii",
-            Format::Pbm => "pbm",
-            Format::Pdf => "pdf",
-            Format::Eps => "eps",
-        }
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
     }
 }
 
@@ -81,23 +72,17 @@ pub(crate) struct Picture {
 
 impl Picture {
     /// Draws one picture for each symbol that the data takes.
-    pub(crate) fn draw(&self, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
-        match &self.plan {
-            Some(plan) => self.draw_plan(plan, data),
-            None => {
-                self.encoding.encode(data)?.iter().map(|symbol| self.draw_symbol(symbol)).collect()
-            }
-        }
+    pub(crate) fn draw(&self, content: Content) -> anyhow::Result<Vec<Vec<u8>>> {
+        let Some(plan) = &self.plan else {
+            let symbols = self.encoding.encode(&content)?;
+            return symbols.iter().map(|symbol| self.draw_symbol(symbol)).collect();
+        };
+        self.draw_plan(Plan { content, ..plan.clone() })
     }
 
     /// Draws the pictures by a plan.
-    fn draw_plan(&self, plan: &Plan, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
+    fn draw_plan(&self, mut plan: Plan) -> anyhow::Result<Vec<Vec<u8>>> {
         let logo = self.logo.as_deref().map(logo::read).transpose()?;
-        let mut plan = plan.clone();
-        plan.content = match data {
-            Data::Text(text) => Content::Text(text.to_owned()),
-            Data::Bytes(bytes) => Content::Bytes(bytes.to_owned()),
-        };
         let mut pictures = Vec::new();
         loop {
             let fault = |fault| anyhow::anyhow!(describe(&fault));

@@ -21,6 +21,21 @@ pub enum Mistake {
     Internal,
 }
 
+/// Why a picture cannot be made.
+#[derive(Debug)]
+pub enum Failure<T> {
+    /// JavaScript threw this while a value was read, for example in a getter of the options.
+    Thrown(T),
+    /// The request is invalid, or the library panicked.
+    Mistake(Mistake),
+}
+
+impl<T> From<Mistake> for Failure<T> {
+    fn from(mistake: Mistake) -> Self {
+        Failure::Mistake(mistake)
+    }
+}
+
 /// The class of a JavaScript error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {

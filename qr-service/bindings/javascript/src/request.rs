@@ -24,28 +24,19 @@ impl Request {
         Request { text, level: Level::L, raster: Raster::SERVICE }
     }
 
-    /// Sets `options.size`.
-    ///
-    /// # Errors
-    /// [`Mistake::Range`] if it is not a whole number or is out of range.
+    /// Sets `options.size`. Fails with [`Mistake::Range`] if it is not a whole number or is out of range.
     pub fn set_size(&mut self, number: f64) -> Result<(), Mistake> {
         self.raster.size_px = whole(number, "options.size", 1, Raster::MAX_SIZE_PX)?;
         Ok(())
     }
 
-    /// Sets `options.margin`.
-    ///
-    /// # Errors
-    /// [`Mistake::Range`] if it is not a whole number or is out of range.
+    /// Sets `options.margin`. Fails with [`Mistake::Range`] if it is not a whole number or is out of range.
     pub fn set_margin(&mut self, number: f64) -> Result<(), Mistake> {
         self.raster.margin_modules = whole(number, "options.margin", 0, MAX_MARGIN_MODULES)?;
         Ok(())
     }
 
-    /// Sets `options.level`, which must be upper case.
-    ///
-    /// # Errors
-    /// [`Mistake::Level`] if no level has this name.
+    /// Sets `options.level`, which must be upper case. Fails with [`Mistake::Level`] if no level has this name.
     pub fn set_level(&mut self, name: &str) -> Result<(), Mistake> {
         // Parsing also accepts lower case, which is not allowed here.
         let level = name.parse().ok().filter(|level: &Level| level.to_string() == name);
@@ -53,10 +44,8 @@ impl Request {
         Ok(())
     }
 
-    /// Draws the PNG.
-    ///
-    /// # Errors
-    /// [`Mistake::TooLong`] if no symbol holds the text, [`Mistake::TooSmall`] if the size is too small for it.
+    /// Draws the PNG. Fails with [`Mistake::TooLong`] if no symbol holds the text, [`Mistake::TooSmall`] if the size is
+    /// too small for it.
     pub fn draw(&self) -> Result<Vec<u8>, Mistake> {
         let mut png = Vec::with_capacity(USUAL_BYTES);
         generate(&self.text, self.level, &self.raster, &mut png)?;

@@ -72,22 +72,8 @@ fn make_sequence<'py>(
     let mut object = object_of(text, options)?;
     object.insert("part".to_owned(), 1.into());
     // The number of parts depends only on these options; `format="json"` refuses most others.
-    let of_symbol = |name: &str| {
-        let names = [
-            "text",
-            "data",
-            "level",
-            "boost",
-            "version_min",
-            "version_max",
-            "mask",
-            "mode",
-            "eci",
-            "gs1",
-            "part",
-        ];
-        names.contains(&name)
-    };
+    const OF_SYMBOL: &str = "text data level boost version_min version_max mask mode eci gs1 part";
+    let of_symbol = |name: &str| OF_SYMBOL.split(' ').any(|it| it == name);
     let symbol = object.clone().into_iter().filter(|(name, _)| of_symbol(name)).collect();
     let parts = described(py, symbol)?["parts"].as_u64().unwrap_or(1);
     let draw_part = |part: u64| {

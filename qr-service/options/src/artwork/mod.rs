@@ -49,6 +49,17 @@ pub trait LogoPixels {
     }
 }
 
+/// The most pixels a side of a logo in SVG, PDF and EPS; at 20 mm in print about 600 dpi.
+const MAX_LOGO_PX: u32 = 512;
+
+/// Width and height with the longer one reduced to [`MAX_LOGO_PX`]; `None` if neither is above it.
+fn reduced_size((width, height): (u32, u32)) -> Option<(u32, u32)> {
+    let longer = u64::from(width.max(height));
+    let most = u64::from(MAX_LOGO_PX);
+    let fit = |length: u32| (u64::from(length) * most / longer).max(1) as u32;
+    (longer > most).then(|| (fit(width), fit(height)))
+}
+
 /// An area of a logo: whether it is black or white, and its corners.
 pub type Area = (bool, &'static [(f64, f64)]);
 

@@ -2,14 +2,12 @@
 
 use qr_core::{Color, Overlay, Print, PrintColor, Step};
 
-use super::{Artwork, LogoField, LogoPixels, over};
+use super::{Artwork, LogoField, LogoPixels, over, reduced_size};
 use crate::options::Ink;
 use crate::plan::Inks;
 
 /// White, without ink.
 const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);
-/// The most pixels a side of a logo in print; at 20 mm about 600 dpi.
-const MAX_SIDE: u32 = 512;
 /// Distance of a Bézier curve's control points from the ends of a quarter of a circle, in radii.
 const ROUND: f64 = 0.5523;
 
@@ -115,12 +113,10 @@ impl Picture {
     fn new(pixels: &dyn LogoPixels, place: &LogoField, below: Color) -> Self {
         let (wide, high) = pixels.size();
         let longer = wide.max(high).max(1);
-        let fit = |length: u32| {
-            (u64::from(length) * u64::from(MAX_SIDE.min(longer)) / u64::from(longer)).max(1) as u32
-        };
-        let (columns, rows) = (fit(wide), fit(high));
-        let reduced = (longer > MAX_SIDE).then(|| pixels.reduced(columns, rows));
-        let rgb = rgb_of(reduced.as_deref().unwrap_or(pixels), (columns, rows), below);
+        let reduced = reduced_size((wide, high)).map(|(wide, high)| pixels.reduced(wide, high));
+        let pixels = reduced.as_deref().unwrap_or(pixels);
+        let (columns, rows) = pixels.size();
+        let rgb = rgb_of(pixels, (columns, rows), below);
         let module = |length: u32| place.picture * f64::from(length) / f64::from(longer);
         let (size, middle) =
             ((module(wide), module(high)), place.start as f64 + place.side as f64 / 2.0);

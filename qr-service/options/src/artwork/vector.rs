@@ -8,10 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use qr_core::{Color, Svg};
 
-use super::{Artwork, LogoField, LogoPixels};
-
-/// The most pixels a side of a logo within an SVG; a larger one is reduced.
-const MAX_LOGO_SIDE: u32 = 512;
+use super::{Artwork, LogoField, LogoPixels, reduced_size};
 
 /// Writes an SVG with the shapes and the logo; everything else comes from `svg`.
 pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
@@ -83,14 +80,9 @@ fn put_logo(out: &mut String, place: &LogoField, pixels: &dyn LogoPixels, margin
         return;
     }
     let at = Short(at);
-    let (width, height) = pixels.size();
-    let longer = width.max(height).max(1);
-    let fit =
-        |length: u32| (u64::from(length) * u64::from(MAX_LOGO_SIDE) / u64::from(longer)).max(1);
-    let file = if longer > MAX_LOGO_SIDE {
-        pixels.reduced(fit(width) as u32, fit(height) as u32).png()
-    } else {
-        pixels.png()
+    let file = match reduced_size(pixels.size()) {
+        Some((width, height)) => pixels.reduced(width, height).png(),
+        None => pixels.png(),
     };
     put(out, format_args!("<image x=\"{at}\" y=\"{at}\" width=\"{side}\" height=\"{side}\""));
     out.push_str(" href=\"data:image/png;base64,");

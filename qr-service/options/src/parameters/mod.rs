@@ -18,56 +18,36 @@ pub const MAX_PARAMETERS: usize = 100;
 /// The most characters of an unknown name that a fault quotes.
 const MAX_NAME: usize = 40;
 
-/// Names that people or other services use, and our name for each. If a name occurs several times, the first of our
-/// names that the request may have is suggested.
-const ALIASES: [(&str, &str); 47] = [
-    ("address", "street"),
-    ("background", "light"),
-    ("bg", "light"),
-    ("bgcolor", "light"),
-    ("body", "message"),
-    ("border", "margin"),
-    ("cell", "mobile"),
-    ("chl", "text"),
-    ("chld", "level and margin"),
-    ("chs", "size"),
-    ("color", "dark"),
-    ("company", "organization"),
-    ("content", "text"),
-    ("data-uri", "data"),
-    ("download", "filename"),
-    ("ec", "level"),
-    ("ecc", "level"),
-    ("ecl", "level"),
-    ("eclevel", "level"),
-    ("encryption", "security"),
-    ("errorcorrection", "level"),
-    ("errorcorrectionlevel", "level"),
-    ("fg", "dark"),
-    ("foreground", "dark"),
-    ("label", "caption"),
-    ("lat", "latitude"),
-    ("link", "text"),
-    ("lng", "longitude"),
-    ("location", "latitude and longitude"),
-    ("lon", "longitude"),
-    ("message", "text"),
-    ("name", "last_name"),
-    ("name", "beneficiary"),
-    ("name", "ssid"),
-    ("name", "filename"),
-    ("number", "phone"),
-    ("org", "organization"),
-    ("output", "format"),
-    ("pass", "password"),
-    ("px", "size"),
-    ("quietzone", "margin"),
-    ("qzone", "margin"),
-    ("role", "job_title"),
-    ("type", "format"),
-    ("url", "text"),
-    ("version", "version_min and version_max"),
-    ("width", "size or width_mm"),
+/// Our names, and for each those that people or other services use for it. If one of these occurs several times, the
+/// first of our names that the request may have is suggested.
+const ALIASES: [(&str, &str); 27] = [
+    ("street", "address"),
+    ("light", "background bg bgcolor"),
+    ("message", "body"),
+    ("margin", "border quietzone qzone"),
+    ("mobile", "cell"),
+    ("text", "chl content link message url"),
+    ("level and margin", "chld"),
+    ("size", "chs px"),
+    ("dark", "color fg foreground"),
+    ("organization", "company org"),
+    ("data", "data-uri"),
+    ("level", "ec ecc ecl eclevel errorcorrection errorcorrectionlevel"),
+    ("security", "encryption"),
+    ("caption", "label"),
+    ("latitude", "lat"),
+    ("longitude", "lng lon"),
+    ("latitude and longitude", "location"),
+    ("last_name", "name"),
+    ("beneficiary", "name"),
+    ("ssid", "name"),
+    ("filename", "download name"),
+    ("phone", "number"),
+    ("format", "output type"),
+    ("password", "pass"),
+    ("job_title", "role"),
+    ("version_min and version_max", "version"),
+    ("size or width_mm", "width"),
 ];
 
 /// The parts of a query that have a name or a value.
@@ -310,7 +290,8 @@ pub fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
     let ours = schemas.iter().flat_map(|schema| schema.parameters.keys());
     let same = ours.clone().find(|ours| ours.replace('_', "") == lower).map(String::as_str);
     let is_ours = |name: &str| schemas.iter().any(|schema| schema.has(name));
-    let mut aliases = ALIASES.iter().filter(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
+    let is_alias = |theirs: &str| theirs.split(' ').any(|it| it == lower);
+    let mut aliases = ALIASES.iter().filter(|(_, theirs)| is_alias(theirs)).map(|(ours, _)| *ours);
     let alias = aliases.find(|ours| ours.split(' ').any(is_ours));
     match same.or(alias) {
         Some(suggestion) => fault.suggest(format!("use {suggestion}")),

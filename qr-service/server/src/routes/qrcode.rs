@@ -1,21 +1,19 @@
 //! `GET /qrcode?text=...`: answers with the picture, or with 304 if the client has it.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use contract::query::{MAX_TEXT_BYTES, parse_text};
-use headers::{ETag, HeaderMapExt, IfNoneMatch};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method};
 
 use crate::app::App;
 use crate::error::Error;
+use crate::tags::{is_known, not_modified};
 
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const PNG: HeaderValue = HeaderValue::from_static("image/png");
@@ -38,34 +36,14 @@ pub(super) async fn answer(
     }
     let mut buffer = [0; MAX_TEXT_BYTES];
     let query = request.uri().query().unwrap_or_default();
-    let text = parse_text(query.as_bytes(), &mut buffer)?;
+    let text = parse_text(query.as_bytes(), &mut buffer).map_err(Error::Query)?;
     let tag = app.tags.of(text);
     if is_known(request.headers(), &tag) {
-        return Ok(not_modified(method, tag));
+        return Ok(not_modified(tag, CACHE));
     }
     let picture = catch_unwind(AssertUnwindSafe(|| generate(app, text)));
     let picture = picture.unwrap_or(Err(Error::Generate))?;
     Ok(([(CONTENT_TYPE, PNG), (CACHE_CONTROL, CACHE), (ETAG, tag)], picture).into_response())
-}
-
-/// Whether If-None-Match names the tag (RFC 9110 section 13.1.2).
-fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let known = headers.typed_get::<IfNoneMatch>();
-    let tag = || tag.to_str().ok()?.parse::<ETag>().ok();
-    known.is_some_and(|known| tag().is_some_and(|tag| !known.precondition_passes(&tag)))
-}
-
-/// An answer 304, with the headers of the answer that the client has.
-fn not_modified(method: &Method, tag: HeaderValue) -> Response {
-    // With an empty body, hyper would answer HEAD with `Content-Length: 0`, which is not the picture's length (RFC 9110
-    // section 8.6). For a body of unknown length it adds no such header.
-    let body = match *method {
-        Method::HEAD => {
-            Body::from_stream(futures_util::stream::empty::<Result<Bytes, Infallible>>())
-        }
-        _ => Body::empty(),
-    };
-    (StatusCode::NOT_MODIFIED, [(CACHE_CONTROL, CACHE), (ETAG, tag)], body).into_response()
 }
 
 fn generate(app: &App, text: &str) -> Result<Bytes, Error> {

@@ -13,10 +13,8 @@ pub(crate) struct LabelCaption {
 }
 
 impl LabelCaption {
-    /// Measures a text at a font size of `size_pt` points.
-    ///
-    /// # Errors
-    /// If it has characters that the font lacks, or is wider than `room_pt` points; `None` allows any width.
+    /// Measures a text at a font size of `size_pt` points. Fails if it has characters that the font lacks, or is wider
+    /// than `room_pt` points; `None` allows any width.
     pub(crate) fn new(text: &str, size_pt: f64, room_pt: Option<f64>) -> Result<Self, Fault> {
         let bytes = Helvetica::encode(text)
             .map_err(|error| Fault::new("caption", Code::NotAllowed, error.to_string()))?;
@@ -29,10 +27,8 @@ impl LabelCaption {
         Ok(LabelCaption { bytes, width_pt })
     }
 
-    /// Breaks a text between words into lines of at most `room_pt` points.
-    ///
-    /// # Errors
-    /// If a word is wider, or there are more than `most` lines.
+    /// Breaks a text between words into lines of at most `room_pt` points. Fails if a word is wider, or there are more
+    /// than `most` lines.
     pub(crate) fn lines(
         text: &str,
         size_pt: f64,

@@ -130,17 +130,12 @@ impl IntoResponse for Refusal {
         let problem = Problem { kind, title, status, detail, faults };
         // A struct of strings and numbers always serialises.
         let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let mut response = Response::new(body.into());
-        *response.status_mut() =
-            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(allowed) = allow {
-            headers.insert(ALLOW, HeaderValue::from_static(allowed));
-        }
-        if is_busy {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = [(CONTENT_TYPE, "application/problem+json"), (CACHE_CONTROL, "no-store")];
+        let mut response = (status, headers, body).into_response();
+        let more = [allow.map(|it| (ALLOW, it)), is_busy.then_some((RETRY_AFTER, "1"))];
+        for (name, value) in more.into_iter().flatten() {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         response
     }

@@ -1,16 +1,12 @@
-//! Headers of pictures: entity tags, conditional requests, `Accept`, downloads.
+//! Headers of pictures: entity tags, `Accept`, downloads.
 
-use std::convert::identity;
 use std::hash::{Hash, Hasher as _};
 
-use axum::body::Body;
-use axum::response::Response;
-use bytes::Bytes;
-use http::header::{ACCEPT, CACHE_CONTROL, ETAG, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::{BodyExt, Empty};
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::tags::quoted;
 use crate::v1::options::Format;
 use crate::v1::payload::percent;
 use crate::v1::plan::Plan;
@@ -28,31 +24,6 @@ pub(crate) fn tag(plan: &Plan) -> HeaderValue {
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
     plan.hash(&mut hasher);
     quoted(hasher.finish())
-}
-
-/// A strong tag (RFC 9110 section 8.8.3).
-pub(crate) fn quoted(hash: u64) -> HeaderValue {
-    let tag = HeaderValue::try_from(format!("\"{hash:016x}\""));
-    tag.unwrap_or(const { HeaderValue::from_static("\"\"") })
-}
-
-/// Whether `If-None-Match` matches the tag: it is `*`, or a list that is compared weakly (RFC 9110 section 13.1.2).
-pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    let mut known = values.flat_map(|value| value.split(',')).map(str::trim);
-    known.any(|known| known == "*" || tag == known.strip_prefix("W/").unwrap_or(known))
-}
-
-/// An answer 304, with the headers of the answer that the client has.
-pub(crate) fn not_modified(tag: HeaderValue, cache: HeaderValue) -> Response {
-    // `map_frame` hides the body's length, or the answer would have `Content-Length: 0`, which is not the picture's
-    // length (RFC 9110 section 8.6).
-    let body = Empty::<Bytes>::new().map_frame(identity);
-    let mut response = Response::new(Body::new(body));
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    response.headers_mut().insert(CACHE_CONTROL, cache);
-    response.headers_mut().insert(ETAG, tag);
-    response
 }
 
 /// The format that `Accept` prefers (RFC 9110 section 12.5.1); among equals the earlier one in [`Format::ALL`].

@@ -61,10 +61,8 @@ impl ItemFaults {
     }
 }
 
-/// Reads the items. Adds a fault for each parameter that is unknown or repeated; values are not checked yet.
-///
-/// # Errors
-/// A message for the client, if the body does not match its media type, has no item, or has too many.
+/// Reads the items. Adds a fault for each parameter that is unknown or repeated; values are not checked yet. Fails with
+/// a message for the client if the body does not match its media type, has no item, or has too many.
 pub(crate) fn read_items(
     media: &str,
     body: &[u8],
@@ -129,10 +127,7 @@ impl Names {
         Names { used: HashSet::from([reserved.to_owned()]) }
     }
 
-    /// The name of the file of the item at `index`.
-    ///
-    /// # Errors
-    /// If it is not safe or used already.
+    /// The name of the file of the item at `index`. Fails if it is not safe or used already.
     pub(crate) fn choose(
         &mut self,
         index: usize,

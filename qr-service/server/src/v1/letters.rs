@@ -25,10 +25,7 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// A caption with a font size in CSS pixels.
-    ///
-    /// # Errors
-    /// If the font lacks one of its characters.
+    /// A caption with a font size in CSS pixels. Fails if the font lacks one of its characters.
     pub(crate) fn new(words: &str, size_px: f32, color: Color) -> Result<Self, Fault> {
         let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT);
         let font = font.map_err(|error| failed(&error))?;
@@ -42,19 +39,14 @@ impl Letters {
     }
 
     /// A caption in one line below a picture of this width. The font size is a sixteenth of the width, or smaller if
-    /// the caption is long.
-    ///
-    /// # Errors
-    /// Those of [`Letters::new`].
+    /// the caption is long. Fails as [`Letters::new`] does.
     pub(crate) fn line(words: &str, width_px: f32, color: Color) -> Result<Self, Fault> {
         let in_sizes = Letters::new(words, 1.0, color)?.width(words) + 2.0 * FREE;
         Letters::new(words, (width_px / 16.0).min(0.98 * width_px / in_sizes), color)
     }
 
-    /// Adds the caption to a PNG, `quiet_px` below the picture, on a background of the colour `light`.
-    ///
-    /// # Errors
-    /// If a word is wider than the picture, or the caption is higher than the picture is wide.
+    /// Adds the caption to a PNG, `quiet_px` below the picture, on a background of the colour `light`. Fails if a word
+    /// is wider than the picture, or the caption is higher than the picture is wide.
     pub(crate) fn below(&self, png: &[u8], light: Color, quiet_px: u32) -> Result<Vec<u8>, Fault> {
         let mut decoder = Decoder::new(Cursor::new(png));
         decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);

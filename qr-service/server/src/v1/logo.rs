@@ -17,10 +17,8 @@ const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFor
 /// The longest file of a logo.
 pub(crate) const MAX_BYTES: usize = 262_144;
 
-/// Decodes a logo's file, and reduces it to [`MAX_SIDE`] pixels a side.
-///
-/// # Errors
-/// If the file is too long, is not a picture, or has too many pixels.
+/// Decodes a logo's file, and reduces it to [`MAX_SIDE`] pixels a side. Fails if the file is too long, is not a
+/// picture, or has too many pixels.
 pub(crate) fn decode(file: &[u8]) -> Result<RgbaImage, Fault> {
     if file.len() > MAX_BYTES {
         let detail = format!("it has {} bytes", file.len());

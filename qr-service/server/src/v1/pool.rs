@@ -41,9 +41,7 @@ impl Pool {
     }
 
     /// Runs `job` on a worker and returns its result. If the client disconnects while the job waits, it is not run.
-    ///
-    /// # Errors
-    /// [`Refusal::Busy`] if the queue is full or the result takes longer than [`MAX_WAIT`],
+    /// Fails with [`Refusal::Busy`] if the queue is full or the result takes longer than [`MAX_WAIT`],
     /// [`Refusal::Internal`] if the job panics.
     pub(crate) async fn run<T: Send + 'static>(
         &self,

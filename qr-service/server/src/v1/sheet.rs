@@ -226,10 +226,7 @@ impl Layout {
         self.rows * self.columns
     }
 
-    /// The lines of a caption.
-    ///
-    /// # Errors
-    /// If it has characters that the font lacks, or does not fit.
+    /// The lines of a caption. Fails if it has characters that the font lacks, or does not fit.
     pub(crate) fn caption(&self, text: &str) -> Result<Vec<LabelCaption>, Fault> {
         match self.caption_at {
             CaptionAt::Below => {

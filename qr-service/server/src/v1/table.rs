@@ -15,10 +15,8 @@ const WORKBOOKS: [&[u8]; 2] = [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"];
 const LEFT_OUT: char = '_';
 
 /// Reads the rows as pairs of column and value; an empty cell means that the parameter is not given. A list of texts,
-/// one per line, needs no column names. Adds a fault for each column that is not a parameter.
-///
-/// # Errors
-/// A message for the client, if it is not a table, or its first row names no parameter.
+/// one per line, needs no column names. Adds a fault for each column that is not a parameter. Fails with a message for
+/// the client if it is not a table, or its first row names no parameter.
 pub(crate) fn read_table(
     body: &[u8],
     schemas: &[&Schema],

@@ -42,10 +42,8 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
-    /// Reads the head of a picture. Its bytes tell which of the `formats` it has, not its name or media type.
-    ///
-    /// # Errors
-    /// A message for the client, if it has another format, is damaged or has too many pixels.
+    /// Reads the head of a picture. Its bytes tell which of the `formats` it has, not its name or media type. Fails
+    /// with a message for the client if it has another format, is damaged or has too many pixels.
     pub(crate) fn open(file: Bytes, formats: &[ImageFormat]) -> Result<Self, String> {
         let format = image::guess_format(&file).ok();
         let Some(format) = format.filter(|format| formats.contains(format)) else {
@@ -83,10 +81,8 @@ impl Upload {
         pixels.unwrap_or(usize::MAX).saturating_add(MAX_CHUNK_BYTES)
     }
 
-    /// Decodes the picture to grey over white, and turns it upright.
-    ///
-    /// # Errors
-    /// A message for the client, if the file is damaged.
+    /// Decodes the picture to grey over white, and turns it upright. Fails with a message for the client if the file is
+    /// damaged.
     pub(crate) fn decode(&self) -> Result<GreyImage, String> {
         let file = Cursor::new(&self.file[..]);
         let grey = match self.format {
@@ -107,10 +103,7 @@ impl Upload {
     }
 }
 
-/// Checks the number of pixels and the length of the sides.
-///
-/// # Errors
-/// A message for the client, if there are too many.
+/// Checks the number of pixels and the length of the sides. Fails with a message for the client if there are too many.
 pub(crate) fn check_size((width, height): (u32, u32), max_pixels: u64) -> Result<(), String> {
     if u64::from(width) * u64::from(height) > max_pixels || width.max(height) > MAX_SIDE {
         let most = format!("{max_pixels} in all or {MAX_SIDE} a side");

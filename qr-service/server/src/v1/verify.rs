@@ -69,10 +69,8 @@ pub(crate) fn checked_px(plan: &Plan, symbol: &AnySymbol) -> u64 {
     side(modules.width()) * side(modules.height())
 }
 
-/// Decodes the picture as it is seen.
-///
-/// # Errors
-/// If the contrast is too low, or the picture cannot be read; the fault suggests a change.
+/// Decodes the picture as it is seen. Fails if the contrast is too low, or the picture cannot be read; the fault
+/// suggests a change.
 pub(crate) fn check(
     plan: &Plan,
     encoded: &Encoded,

@@ -2,11 +2,10 @@
 
 use actix_web::http::KeepAlive;
 use actix_web::{App, HttpResponse, HttpServer, web};
-use floors_rust::{BODY, CONTENT_TYPE, HEAD_TIMEOUT, IDLE_TIMEOUT, PATH, arguments};
+use floors_rust::{BODY, CONTENT_TYPE, HEAD_TIMEOUT, IDLE_TIMEOUT, PATH, address};
 
 #[actix_web::main]
 async fn main() -> anyhow::Result<()> {
-    let (addr, _, _) = arguments()?;
     let app = || {
         let answer = async || HttpResponse::Ok().content_type(CONTENT_TYPE).body(BODY);
         App::new().route(PATH, web::get().to(answer))
@@ -14,5 +13,5 @@ async fn main() -> anyhow::Result<()> {
     let server = HttpServer::new(app).client_request_timeout(HEAD_TIMEOUT);
     let server = server.keep_alive(KeepAlive::Timeout(IDLE_TIMEOUT));
     // Its own signal handling would wait half a minute for connections.
-    Ok(server.disable_signals().bind(addr)?.run().await?)
+    Ok(server.disable_signals().bind(address()?)?.run().await?)
 }

@@ -3,15 +3,14 @@
 use axum::Router;
 use axum::http::header;
 use axum::routing::get;
-use floors_rust::{BODY, CONTENT_TYPE, PATH, arguments, http, listener};
+use floors_rust::{BODY, CONTENT_TYPE, PATH, address, http, listener};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let (addr, _, _) = arguments()?;
-    let listener = TcpListener::from_std(listener(addr)?)?;
+    let listener = TcpListener::from_std(listener(address()?)?)?;
     let app =
         Router::new().route(PATH, get(async || ([(header::CONTENT_TYPE, CONTENT_TYPE)], BODY)));
     loop {

@@ -2,16 +2,10 @@
 
 use napi::{Env, Error, JsError, JsRangeError, JsTypeError};
 
-use crate::mistake::{Class, Mistake};
+use crate::mistake::Class;
 
 /// Why a picture cannot be made.
-#[derive(Debug)]
-pub enum Failure {
-    /// JavaScript threw this while a value was read, for example in a getter of the options.
-    Thrown(Error),
-    /// The request is invalid, or the library panicked.
-    Mistake(Mistake),
-}
+pub(crate) type Failure = crate::mistake::Failure<Error>;
 
 impl Failure {
     /// The error to throw.
@@ -33,11 +27,5 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::Thrown(error)
-    }
-}
-
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Self {
-        Failure::Mistake(mistake)
     }
 }

@@ -17,10 +17,8 @@ use crate::mistake::Mistake;
 use crate::request::Request;
 use failure::Failure;
 
-/// Draws the PNG of `text` on the calling thread.
-///
-/// # Errors
-/// The JavaScript error that `failure` makes, or the error that a getter of `options` threw.
+/// Draws the PNG of `text` on the calling thread. Throws the JavaScript error that `failure` makes, or the one that a
+/// getter of `options` threw.
 #[napi]
 pub fn generate<'env>(
     env: &'env Env,
@@ -30,10 +28,8 @@ pub fn generate<'env>(
     to_buffer(env, request::read(&text, &options).and_then(|request| draw(&request)))
 }
 
-/// Reads the arguments, then draws the PNG of `text` on a thread of libuv's pool.
-///
-/// # Errors
-/// Those of [`generate`]. Invalid arguments throw here; `index.js` turns that into a rejection.
+/// Reads the arguments, then draws the PNG of `text` on a thread of libuv's pool. Throws as [`generate`] does.
+/// Invalid arguments throw here; `index.js` turns that into a rejection.
 #[napi]
 pub fn generate_async(
     env: &Env,
@@ -45,10 +41,7 @@ pub fn generate_async(
 }
 
 /// Draws with every option, which `index.js` passes as a query or as JSON. Returns an object with `bytes` and
-/// `mediaType`, or with the error's `message` and its `faults` as JSON.
-///
-/// # Errors
-/// If the library panics.
+/// `mediaType`, or with the error's `message` and its `faults` as JSON. Fails if the library panics.
 #[napi]
 pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<Object<'_>> {
     answer_of(env, draw_with(&options, is_query))

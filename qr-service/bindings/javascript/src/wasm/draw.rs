@@ -18,10 +18,8 @@ const OPTIONS: &str = include_str!("../../../node/options.d.ts");
 /// make the module's memory grow for good.
 const MAX_UNITS: u32 = 1 << 20;
 
-/// Draws the picture of `options`, an object or a query. Returns an object of `bytes` and `mediaType`.
-///
-/// # Errors
-/// See [`super::draw()`].
+/// Draws the picture of `options`, an object or a query. Returns an object of `bytes` and `mediaType`. Throws as
+/// [`super::draw()`] says.
 pub(crate) fn draw(options: &JsValue) -> Result<JsValue, JsValue> {
     let (options, is_query) = read(options).map_err(Failure::into_error)?;
     let drawn = if is_query { draw_query(&options) } else { draw_json(&options) };

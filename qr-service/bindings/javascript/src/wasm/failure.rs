@@ -3,14 +3,10 @@
 use js_sys::{Error, RangeError, Reflect, TypeError};
 use wasm_bindgen::JsValue;
 
-use crate::mistake::{Class, Mistake};
+use crate::mistake::Class;
 
 /// Why a picture cannot be made.
-pub(crate) enum Failure {
-    /// JavaScript threw this while a value was read, for example in a getter of the options.
-    Thrown(JsValue),
-    Mistake(Mistake),
-}
+pub(crate) type Failure = crate::mistake::Failure<JsValue>;
 
 impl Failure {
     /// The error to throw, the same as that of the native addon.
@@ -29,11 +25,5 @@ impl Failure {
         // Fails only for objects that refuse new properties, and an error accepts them.
         let _ = Reflect::set(&error, &"code".into(), &mistake.code().into());
         error.into()
-    }
-}
-
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Self {
-        Failure::Mistake(mistake)
     }
 }

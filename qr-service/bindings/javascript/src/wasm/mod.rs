@@ -16,10 +16,8 @@ use failure::Failure;
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.ts");
 
-/// Draws the PNG of `text`.
-///
-/// # Errors
-/// The JavaScript error that `failure` makes, or the error that a getter of `options` threw.
+/// Draws the PNG of `text`. Throws the JavaScript error that `failure` makes, or the one that a getter of
+/// `options` threw.
 #[wasm_bindgen(skip_typescript)]
 pub fn generate(text: &JsValue, options: &JsValue) -> Result<Vec<u8>, JsValue> {
     request::read(text, options)
@@ -27,11 +25,8 @@ pub fn generate(text: &JsValue, options: &JsValue) -> Result<Vec<u8>, JsValue> {
         .map_err(Failure::into_error)
 }
 
-/// Draws with every option, given as an object or a query.
-///
-/// # Errors
-/// A `QrError` with every fault, a TypeError or RangeError like those of [`generate`], or the error that
-/// `JSON.stringify` threw.
+/// Draws with every option, given as an object or a query. Throws a `QrError` with every fault, a TypeError or
+/// RangeError like those of [`generate`], or the error that `JSON.stringify` threw.
 #[cfg(feature = "draw")]
 #[wasm_bindgen(skip_typescript)]
 pub fn draw(options: &JsValue) -> Result<JsValue, JsValue> {

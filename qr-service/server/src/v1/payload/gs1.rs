@@ -22,28 +22,12 @@ pub(super) struct Gs1 {
 }
 
 /// Identifiers that begin with these digits have data of this length, and no separator after it (figure 7.8.5-2).
-const FIXED: [(&str, usize); 22] = [
+const FIXED: [(&str, usize); 6] = [
     ("00", 18),
-    ("01", 14),
-    ("02", 14),
-    ("03", 14),
+    ("01 02 03", 14),
     ("04", 16),
-    ("11", 6),
-    ("12", 6),
-    ("13", 6),
-    ("14", 6),
-    ("15", 6),
-    ("16", 6),
-    ("17", 6),
-    ("18", 6),
-    ("19", 6),
+    ("11 12 13 14 15 16 17 18 19 31 32 33 34 35 36", 6),
     ("20", 2),
-    ("31", 6),
-    ("32", 6),
-    ("33", 6),
-    ("34", 6),
-    ("35", 6),
-    ("36", 6),
     ("41", 13),
 ];
 
@@ -90,7 +74,8 @@ impl Payload for Gs1 {
 }
 
 fn fixed_length(identifier: &str) -> Option<usize> {
-    FIXED.iter().find(|(begin, _)| identifier.starts_with(begin)).map(|(_, length)| *length)
+    let begins = |list: &str| list.split(' ').any(|begin| identifier.starts_with(begin));
+    FIXED.iter().find(|(list, _)| begins(list)).map(|(_, length)| *length)
 }
 
 /// Splits a text into identifiers of 2 to 4 digits and their data. An opening bracket belongs to the data

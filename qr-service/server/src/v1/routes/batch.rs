@@ -59,10 +59,8 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the items and makes their plans.
-///
-/// # Errors
-/// All faults of the query and of the items, or why the body cannot be read.
+/// Reads the items and makes their plans. Fails with all faults of the query and of the items, or why the body cannot
+/// be read.
 async fn read_plans(api: &Api, parts: &Parts, body: Body) -> Result<Vec<Item>, Refusal> {
     let schemas = [&*api.options];
     let asked = read_asked(parts, body, &schemas, &schemas).await?;
@@ -112,7 +110,7 @@ fn share_logo(mut item: Item, before: Option<&Item>) -> Item {
         && let Some(logo) = &mut plan.look.logo
         && logo.file == before.file
     {
-        logo.file = Arc::clone(&before.file);
+        logo.file = before.file.clone();
     }
     item
 }

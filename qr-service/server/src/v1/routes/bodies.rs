@@ -32,10 +32,8 @@ const JSON_OR_FORM: &str =
     "application/json, application/x-www-form-urlencoded, multipart/form-data";
 
 /// Reads a body whose media type is in `allowed`, a list with commas. Returns its media type and content. For
-/// `multipart/form-data` the content is the first file of the form, whatever its field is called.
-///
-/// # Errors
-/// If the body has another type or more than `limit` bytes, is slow, or is cut off.
+/// `multipart/form-data` the content is the first file of the form, whatever its field is called. Fails if the body has
+/// another type or more than `limit` bytes, is slow, or is cut off.
 pub(super) async fn read_body(
     headers: &HeaderMap,
     body: Body,
@@ -59,10 +57,8 @@ pub(super) async fn read_body(
     Ok((media, file.bytes))
 }
 
-/// Reads options from a JSON object or a form of either type. In a form, a file in the field `logo` is the logo.
-///
-/// # Errors
-/// If the body has another type, is too long, slow, or cut off, or if too many long bodies are being received.
+/// Reads options from a JSON object or a form of either type. In a form, a file in the field `logo` is the logo. Fails
+/// if the body has another type, is too long, slow, or cut off, or if too many long bodies are being received.
 pub(super) async fn read_options(
     headers: &HeaderMap,
     body: Body,
@@ -123,10 +119,8 @@ pub(super) fn announced(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok())
 }
 
-/// Waits for one of the few places for long bodies. Short bodies need none.
-///
-/// # Errors
-/// [`Refusal::Busy`] if no place becomes free.
+/// Waits for one of the few places for long bodies. Short bodies need none. Fails with [`Refusal::Busy`] if no place
+/// becomes free.
 pub(super) async fn place_for_long(
     headers: &HeaderMap,
 ) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
@@ -145,10 +139,7 @@ pub(super) struct Field {
 }
 
 /// Reads the fields of a form in their order: each has up to `limit` bytes, the whole form with all headers up to
-/// `most`.
-///
-/// # Errors
-/// If it is too long, damaged or cut off.
+/// `most`. Fails if it is too long, damaged or cut off.
 pub(super) async fn read_form(
     content_type: &str,
     body: Body,

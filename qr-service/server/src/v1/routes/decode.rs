@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use image::ImageFormat;
 use serde::Serialize;
@@ -133,11 +132,9 @@ pub(super) async fn post(
     let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
     let decoded = decode_within(&api, bytes, &FORMATS, decoded).await?.map_err(Refusal::Body)?;
     // Strings and numbers always serialise.
-    let mut response = Response::new(serde_json::to_vec(&decoded).unwrap_or_default().into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    Ok(response)
+    let json = serde_json::to_vec(&decoded).unwrap_or_default();
+    let media = [(CONTENT_TYPE, "application/json")];
+    Ok((media, [(CACHE_CONTROL, NO_STORE)], json).into_response())
 }
 
 fn decoded(picture: &GreyImage) -> Decoded {
@@ -149,10 +146,8 @@ fn decoded(picture: &GreyImage) -> Decoded {
 }
 
 /// Decodes a picture on a worker once there is memory for it, and returns the result of `read`. The inner error is a
-/// message for the client about the file.
-///
-/// # Errors
-/// [`Refusal::Busy`] if memory or workers stay busy, [`Refusal::Internal`] if `read` panics.
+/// message for the client about the file. Fails with [`Refusal::Busy`] if memory or workers stay busy,
+/// [`Refusal::Internal`] if `read` panics.
 pub(super) async fn decode_within<T: Send + 'static>(
     api: &Api,
     file: Bytes,

@@ -20,7 +20,7 @@ use crate::v1::caption::LabelCaption;
 use crate::v1::document::Document;
 use crate::v1::fault::{Code, Fault, Refusal};
 use crate::v1::options::{Format, Options};
-use crate::v1::plan::{Inks, Millimetres, PicturePlan, Plan, plan_of};
+use crate::v1::plan::{Inks, Length, PicturePlan, Plan, plan_of};
 use crate::v1::pool::Pool;
 use crate::v1::sheet::{Layout, Sheet};
 use crate::v1::symbol::encode;
@@ -61,10 +61,8 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the sheet and the labels, and makes their plans.
-///
-/// # Errors
-/// All faults of the query and of the items, or why the body cannot be read.
+/// Reads the sheet and the labels, and makes their plans. Fails with all faults of the query and of the items, or why
+/// the body cannot be read.
 async fn read_labels(
     api: &Api,
     parts: &Parts,
@@ -143,7 +141,7 @@ fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
     let mut plan = Plan::clone(&label.plan);
     let width = layout.width_mm(encoded.symbol.modules(), plan.margin);
     let inks = Inks::default();
-    plan.picture = PicturePlan::Pdf { width: Millimetres(width), inks };
+    plan.picture = PicturePlan::Pdf { width: Length(width), inks };
     verify::check(&plan, &encoded, None).map_err(|fault| {
         let fault = Fault::new(plan.content.parameter(), Code::Unreadable, fault.detail);
         unprocessable(fault.suggest("use fewer rows and columns, a lower level, or less text"))

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::poll_fn;
-use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
 use serde_json::{Map, Value};
@@ -83,19 +82,14 @@ pub(super) struct ItemsRequest {
 }
 
 /// Waits for a place for a request of many items. It is taken before the body is read, so that few bodies take memory
-/// at once.
-///
-/// # Errors
-/// [`Refusal::Busy`] if no place becomes free.
+/// at once. Fails with [`Refusal::Busy`] if no place becomes free.
 pub(super) async fn place_for(api: &Api) -> Result<OwnedSemaphorePermit, Refusal> {
     let place = tokio::time::timeout(MAX_WAIT, Arc::clone(&api.batches).acquire_owned()).await;
     place.map_err(|_| Refusal::Busy)?.map_err(|_| Refusal::Internal)
 }
 
-/// Reads the query and the items of a request, with faults for names that are unknown or repeated.
-///
-/// # Errors
-/// If the body is too long, slow, or does not match its media type.
+/// Reads the query and the items of a request, with faults for names that are unknown or repeated. Fails if the body is
+/// too long, slow, or does not match its media type.
 pub(super) async fn read_asked(
     parts: &Parts,
     body: Body,
@@ -110,10 +104,8 @@ pub(super) async fn read_asked(
     Ok(ItemsRequest { common, items, faults, of_items })
 }
 
-/// Checks every item on the workers, in turns.
-///
-/// # Errors
-/// All faults of all items, or one fault if the items take too long.
+/// Checks every item on the workers, in turns. Fails with all faults of all items, or one fault if the items take too
+/// long.
 pub(super) async fn check_all<T: Clone + Send + 'static>(
     pool: &Pool,
     items: &[T],
@@ -188,10 +180,6 @@ pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
         }
     }));
     let parts = poll_fn(move |context| receiver.poll_recv(context));
-    let mut response = Response::new(Body::from_stream(parts));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(disposition));
-    response
+    let named = [(CONTENT_TYPE, media), (CONTENT_DISPOSITION, disposition)];
+    (named, [(CACHE_CONTROL, NO_STORE)], Body::from_stream(parts)).into_response()
 }

@@ -54,10 +54,7 @@ pub(crate) struct Api {
 
 impl Api {
     /// Takes room for a body of the announced length, or of `most` bytes if it announces none. Call it before reading
-    /// the body.
-    ///
-    /// # Errors
-    /// [`Refusal::Busy`] if there is not enough room.
+    /// the body. Fails with [`Refusal::Busy`] if there is not enough room.
     fn upload(&self, headers: &HeaderMap, most: usize) -> Result<SemaphorePermit<'_>, Refusal> {
         let bytes = bodies::announced(headers).unwrap_or(most).min(most);
         let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| Refusal::Internal)?;
@@ -80,8 +77,7 @@ impl Api {
 /// | `/v1/qr.EXT`, any other below `/v1/` | `qr::by_extension` |
 /// | paths of other services, if they are switched on | `compat` |
 ///
-/// # Errors
-/// If a thread cannot be started.
+/// Fails if a thread cannot be started.
 pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
     let api = Api {
         pool: Pool::new(settings.workers, settings.queue)?,

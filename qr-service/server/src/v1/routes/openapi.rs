@@ -41,7 +41,11 @@ fn document() -> Value {
         document["paths"][format!("/v1/payload/{}", kind.name)] = path;
         schemas.insert(format!("Payload_{}", kind.name), schema);
     }
-    let of_sheet = merged(&[&properties_of::<Sheet>(), &options]);
+    let mut of_sheet =
+        serde_json::to_value(Sheet::schema()).unwrap_or_default()["properties"].take();
+    for (name, schema) in options.as_object().into_iter().flatten() {
+        of_sheet[name] = schema.clone();
+    }
     for schema in schemas.values_mut() {
         schema["additionalProperties"] = false.into();
     }
@@ -115,19 +119,6 @@ fn mark_binary(value: &mut Value) {
         Value::Array(members) => members.iter_mut().for_each(mark_binary),
         _ => {}
     }
-}
-
-/// The properties of a struct's schema.
-fn properties_of<T: PartialSchema>() -> Value {
-    serde_json::to_value(T::schema()).unwrap_or_default()["properties"].take()
-}
-
-/// Merges the properties of several schemas.
-fn merged(of: &[&Value]) -> Value {
-    let all = of.iter().filter_map(|properties| properties.as_object()).flatten();
-    all.map(|(name, schema)| (name.clone(), schema.clone()))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
 }
 
 /// Adds a body, in JSON or as a form, to an operation, and the error answers for such a body.

@@ -12,10 +12,8 @@ use http::{HeaderValue, Method};
 use crate::v1::fault::Refusal;
 
 /// Allows only files of this server, pictures that the page has fetched, and the icons in the viewer's style sheet.
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-);
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src \
+    'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -75,11 +73,11 @@ pub(super) fn serve(request: &Request, media: &'static str, content: impl Into<B
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Refusal::Method("GET, HEAD").into_response();
     }
-    let mut response = Response::new(content.into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    response
+    let headers = [
+        (CONTENT_TYPE, media),
+        (CACHE_CONTROL, "public, max-age=300"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, content.into()).into_response()
 }

@@ -15,10 +15,11 @@ use serde_json::{Map, Value};
 
 use super::Api;
 use super::bodies::read_options;
+use crate::tags::{is_known, not_modified};
 use crate::v1::artwork::{Artwork, LogoPixels};
 use crate::v1::described::describe;
 use crate::v1::fault::{Code, Fault, Problem, Refusal};
-use crate::v1::headers::{accepted, disposition, is_known, not_modified, tag};
+use crate::v1::headers::{accepted, disposition, tag};
 use crate::v1::letters::Letters;
 use crate::v1::logo;
 use crate::v1::options::{Compression, Format, Options};
@@ -148,10 +149,8 @@ struct About {
     filename: Option<String>,
 }
 
-/// The plan of the requested picture. `faults` are the faults found so far.
-///
-/// # Errors
-/// If `Accept` allows no format, or the options are wrong.
+/// The plan of the requested picture. `faults` are the faults found so far. Fails if `Accept` allows no format, or the
+/// options are wrong.
 fn asked(
     options: Options,
     of_path: Option<Format>,
@@ -230,12 +229,10 @@ fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
     }
 }
 
-/// Makes the picture on this thread, and checks it if it `is_new`.
-///
-/// # Errors
-/// If the picture cannot be made or cannot be read.
+/// Makes the picture on this thread, and checks it if it `is_new`. Fails if the picture cannot be made or cannot be
+/// read.
 pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
-    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
     let encoded = encode(plan).map_err(unprocessable)?;
     finish(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels), is_new)

@@ -11,9 +11,7 @@ const SIZES_PX: std::ops::RangeInclusive<f32> = 1.0..=200.0;
 const MOST_CHARACTERS: usize = 500;
 
 /// Reads the caption of a request; `None` if there is none. The font is the same whatever family the request asks for.
-///
-/// # Errors
-/// If the caption is too long, the font lacks one of its characters, or its size or colour is invalid.
+/// Fails if the caption is too long, the font lacks one of its characters, or its size or colour is invalid.
 pub(super) fn read(asked: &Fields) -> Result<Option<Letters>, Wrong> {
     let of = |name: &str| asked.first(name).map(text).filter(|value| !value.trim().is_empty());
     let Some(words) = of("caption") else { return Ok(None) };

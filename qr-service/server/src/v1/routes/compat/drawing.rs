@@ -98,18 +98,12 @@ fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
     })
 }
 
-/// Draws a picture, and decodes it unless it is plain.
-///
-/// # Errors
-/// If the picture cannot be made or cannot be read.
+/// Draws a picture, and decodes it unless it is plain. Fails if the picture cannot be made or cannot be read.
 pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Wrong> {
     draw_with(options, Finders::default(), picture)
 }
 
-/// Like [`draw`], with properties of the finder patterns that no option has.
-///
-/// # Errors
-/// Those of [`draw`].
+/// Like [`draw`], with properties of the finder patterns that no option has. Fails as that does.
 pub(super) fn draw_with(
     options: &Options,
     finders: Finders,
@@ -178,7 +172,7 @@ fn draw_styled(
     }
     let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
     (plan.look.finder_cores, plan.look.finder_color) = (finders.cores, finders.color);
-    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose()?;
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose()?;
     let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
     let drawn = picture::draw(&plan, encoded, art.as_ref())?;
     verify::check(&plan, encoded, art.as_ref())?;
@@ -188,10 +182,7 @@ fn draw_styled(
     }
 }
 
-/// Checks that [`converted`] does not take too much memory for a picture of `size` pixels a side.
-///
-/// # Errors
-/// If it would.
+/// Checks that [`converted`] does not take too much memory for a picture of `size` pixels a side. Fails if it would.
 pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Wrong> {
     if format != PixelFormat::Png && size > MOST_STYLED_JPEG_PX {
         let detail =
@@ -201,10 +192,7 @@ pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Wrong> 
     Ok(())
 }
 
-/// Converts a PNG to another format.
-///
-/// # Errors
-/// If an encoder fails, which is a defect.
+/// Converts a PNG to another format. Fails if an encoder fails, which is a defect.
 pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, Wrong> {
     raster::converted(png, format).map_err(|error| Wrong::new("format", error))
 }

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use base64::Engine as _;
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Uri};
 use percent_encoding::percent_decode;
 
 use super::super::bodies::{in_time, read_form, read_whole};
@@ -43,10 +43,13 @@ impl Fields {
         Fields(pairs.take(MAX_PARAMETERS).map(pair).collect())
     }
 
-    /// Reads a body that is a form of either type, up to `limit` bytes. `None` if it is not a form.
-    ///
-    /// # Errors
-    /// If it is too long, slow or damaged.
+    /// Reads the query of a URI.
+    pub(super) fn of_uri(uri: &Uri, plus: Plus) -> Self {
+        Fields::of_query(uri.query().unwrap_or_default().as_bytes(), plus)
+    }
+
+    /// Reads a body that is a form of either type, up to `limit` bytes. `None` if it is not a form. Fails if it is too
+    /// long, slow or damaged.
     pub(super) async fn of_body(
         headers: &HeaderMap,
         body: Body,
@@ -94,6 +97,11 @@ impl Fields {
 /// valid in any of them.
 pub(super) fn text(value: &[u8]) -> &str {
     std::str::from_utf8(value).unwrap_or("\u{fffd}")
+}
+
+/// A text in ISO-8859-1; `None` if that lacks some of its characters.
+pub(super) fn latin1(text: &str) -> Option<Vec<u8>> {
+    text.chars().map(|c| u8::try_from(c).ok()).collect()
 }
 
 /// Bytes in Base64, for a data URI.

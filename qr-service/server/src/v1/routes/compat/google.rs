@@ -12,7 +12,7 @@ use http::request::Parts;
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
 use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
-use super::fields::{Fields, Plus, text};
+use super::fields::{Fields, Plus, latin1, text};
 use super::raster::{PixelFormat, Placement};
 use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::v1::fault::Refusal;
@@ -32,7 +32,7 @@ pub(super) async fn answer(
 ) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
-    let query = Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
+    let query = Fields::of_uri(&parts.uri, Plus::IsSpace);
     let asked = match parts.method {
         Method::GET | Method::HEAD => query,
         Method::POST => posted(&parts, body, query).await?,
@@ -130,11 +130,8 @@ fn encoded(chl: &str, choe: &str, level: LevelName) -> Result<Options, Wrong> {
     match &*choe.to_ascii_uppercase() {
         "UTF-8" => Ok(with(Some(chl.to_owned()), None)),
         "ISO-8859-1" => {
-            let bytes: Option<Vec<u8>> =
-                chl.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-            let bytes =
-                bytes.ok_or_else(|| Wrong::new("chl", "ISO-8859-1 lacks some characters"))?;
-            Ok(with(None, Some(bytes)))
+            let lacks = || Wrong::new("chl", "ISO-8859-1 lacks some characters");
+            Ok(with(None, Some(latin1(chl).ok_or_else(lacks)?)))
         }
         "SHIFT_JIS" => {
             let kanji = Options { mode: Some(Mode::Kanji), ..with(Some(chl.to_owned()), None) };

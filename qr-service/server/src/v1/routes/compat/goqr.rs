@@ -10,7 +10,7 @@ use qr_core::Color;
 
 use super::super::Api;
 use super::drawing::{Drawing, Wrong, draw};
-use super::fields::{Fields, Plus, text};
+use super::fields::{Fields, Plus, latin1, text};
 use super::raster::{PixelFormat, Placement};
 use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::v1::fault::Refusal;
@@ -58,7 +58,7 @@ pub(super) async fn asked(
     limit: usize,
 ) -> Result<Result<Fields, Response>, Refusal> {
     let (parts, body) = request.into_parts();
-    let query = Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
+    let query = Fields::of_uri(&parts.uri, Plus::IsSpace);
     match parts.method {
         Method::GET | Method::HEAD => Ok(Ok(query)),
         Method::POST => {
@@ -123,11 +123,8 @@ fn read_data(data: &[u8], from: Charset, to: Charset, options: &mut Options) -> 
     match to {
         Charset::Utf8 => options.text = Some(text),
         Charset::Latin1 => {
-            let bytes: Option<Vec<u8>> =
-                text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-            let bytes =
-                bytes.ok_or_else(|| Wrong::new("data", "ISO-8859-1 lacks some characters"))?;
-            options.data = Some(Bytes(bytes));
+            let lacks = || Wrong::new("data", "ISO-8859-1 lacks some characters");
+            options.data = Some(Bytes(latin1(&text).ok_or_else(lacks)?));
         }
     }
     Ok(())

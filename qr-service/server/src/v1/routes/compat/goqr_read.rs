@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::Api;
 use super::super::bodies::FORM_BYTES;
 use super::super::decode::{FORMATS_AND_GIF, MAX_SYMBOLS, decode_within};
-use super::fields::{Fields, text};
+use super::fields::{Fields, Plus, text};
 use super::{goqr, uncached};
 use crate::v1::fault::Refusal;
 use crate::v1::options::Kind;
@@ -27,13 +27,12 @@ pub(super) async fn read(
     request: Request,
 ) -> Result<Response, Refusal> {
     let _upload = api.upload(request.headers(), MAX_FILE_BYTES + FORM_BYTES)?;
-    let query = request.uri().query().unwrap_or_default().to_owned();
+    let uri = request.uri().clone();
     let asked = match goqr::asked(request, MAX_FILE_BYTES + FORM_BYTES).await {
         Ok(Ok(asked)) => asked,
         Ok(Err(refused)) => return Ok(refused),
         Err(Refusal::LongBody { .. }) => {
-            let asked = Fields::of_query(query.as_bytes(), super::fields::Plus::IsSpace);
-            return Ok(written(&asked, &[Err(TOO_BIG)]));
+            return Ok(written(&Fields::of_uri(&uri, Plus::IsSpace), &[Err(TOO_BIG)]));
         }
         Err(other) => return Err(other),
     };

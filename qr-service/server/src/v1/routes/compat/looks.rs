@@ -10,10 +10,8 @@ use crate::v1::options::{FinderShape, Ink, LevelName, Logo, Options, Shape};
 /// Default width of the picture in the middle, as a share of the symbol's width.
 const DEFAULT_RATIO: f64 = 0.3;
 
-/// Reads the styles into `options`. As in QuickChart, an unknown style means the default.
-///
-/// # Errors
-/// If the colour is invalid.
+/// Reads the styles into `options`. As in QuickChart, an unknown style means the default. Fails if the colour is
+/// invalid.
 pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
     options.shape = match of("dotStyle") {
@@ -42,11 +40,8 @@ pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finde
     Ok(Finders { cores, color: color.filter(|color| *color != dark) })
 }
 
-/// Reads the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole
-/// picture, in pixels and in modules.
-///
-/// # Errors
-/// If it is a URL, which is not fetched, or is not Base64.
+/// Reads the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole picture,
+/// in pixels and in modules. Fails if it is a URL, which is not fetched, or is not Base64.
 pub(super) fn read_center_image(
     asked: &Fields,
     size: i64,

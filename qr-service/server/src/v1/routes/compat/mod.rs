@@ -32,7 +32,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn, map_response};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{any, post};
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
@@ -41,8 +41,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Api;
 use super::qr::NO_STORE;
+use crate::tags::{is_known, not_modified, quoted};
 use crate::v1::fault::Refusal;
-use crate::v1::headers::{is_known, not_modified, quoted};
 
 /// The longest body of parameters.
 const MAX_BODY_BYTES: usize = 64 * 1024;
@@ -176,23 +176,16 @@ fn refuse(line: &str) -> Response {
 }
 
 fn refuse_method() -> Response {
-    let mut response = refuse("use GET or POST");
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
-    response
+    let line = refuse("use GET or POST");
+    (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD, POST")], line).into_response()
 }
 
 /// An answer with a body of this media type.
 fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(axum::body::Body::from(body.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    response
+    (status, [(CONTENT_TYPE, media)], body.into()).into_response()
 }
 
 /// Like [`with_body`], for answers that no cache may keep.
 fn uncached(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut response = with_body(status, media, body);
-    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-    response
+    ([(CACHE_CONTROL, NO_STORE)], with_body(status, media, body)).into_response()
 }

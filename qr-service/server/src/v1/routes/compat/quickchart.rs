@@ -53,9 +53,7 @@ pub(super) async fn answer(
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let asked = match parts.method {
-        Method::GET | Method::HEAD => {
-            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
-        }
+        Method::GET | Method::HEAD => Fields::of_uri(&parts.uri, Plus::Stays),
         Method::POST => match posted(&parts.headers, body).await? {
             Some(asked) => asked,
             None => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
@@ -75,10 +73,8 @@ pub(super) async fn answer(
     Ok(response)
 }
 
-/// The parameters of a JSON object; `None` if the body is not one.
-///
-/// # Errors
-/// If the body is too long or slow, or all places for long bodies are taken.
+/// The parameters of a JSON object; `None` if the body is not one. Fails if the body is too long or slow, or all places
+/// for long bodies are taken.
 pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fields>, Refusal> {
     let _place = place_for_long(headers).await?;
     let bytes = in_time(read_whole(body, MAX_OPTIONS_BYTES)).await?;
@@ -86,10 +82,7 @@ pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fie
     Ok(fields.as_ref().map(of_json))
 }
 
-/// Media type and bytes of the requested picture.
-///
-/// # Errors
-/// If the picture cannot be made or cannot be read.
+/// Media type and bytes of the requested picture. Fails if the picture cannot be made or cannot be read.
 pub(super) fn drawn(asked: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
     let code = read(asked)?;
     let picture = code.draw()?;
@@ -163,10 +156,7 @@ impl Code {
         with_caption.unwrap_or_else(|| self.picture.content_type())
     }
 
-    /// Draws the code with its caption.
-    ///
-    /// # Errors
-    /// If the picture cannot be made or cannot be read.
+    /// Draws the code with its caption. Fails if the picture cannot be made or cannot be read.
     pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
         let drawn = draw_with(&self.options, self.finders, &self.picture)?;
         match &self.caption {

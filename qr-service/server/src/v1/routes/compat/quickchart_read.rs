@@ -42,9 +42,7 @@ pub(super) async fn read(
     let (parts, body) = request.into_parts();
     let _upload = api.upload(&parts.headers, MAX_BODY_BYTES)?;
     let asked = match parts.method {
-        Method::GET | Method::HEAD => {
-            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
-        }
+        Method::GET | Method::HEAD => Fields::of_uri(&parts.uri, Plus::Stays),
         Method::POST => {
             let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
             match serde_json::from_slice(&bytes) {

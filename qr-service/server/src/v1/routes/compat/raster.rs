@@ -49,10 +49,7 @@ impl Placement {
     }
 }
 
-/// Draws a symbol.
-///
-/// # Errors
-/// If an encoder fails, which is a defect.
+/// Draws a symbol. Fails if an encoder fails, which is a defect.
 pub(super) fn draw(
     symbol: &AnySymbol,
     place: Placement,
@@ -83,10 +80,7 @@ pub(super) fn draw(
     Ok(out)
 }
 
-/// Converts a PNG to another format, over white.
-///
-/// # Errors
-/// If an encoder fails, which is a defect.
+/// Converts a PNG to another format, over white. Fails if an encoder fails, which is a defect.
 pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, String> {
     if format == PixelFormat::Png {
         return Ok(png);
