@@ -31,7 +31,7 @@ const ALIASES: [(&str, &str); 27] = [
     ("size", "chs px"),
     ("dark", "color fg foreground"),
     ("organization", "company org"),
-    ("data", "data-uri"),
+    ("data", "datauri"),
     ("level", "ec ecc ecl eclevel errorcorrection errorcorrectionlevel"),
     ("security", "encryption"),
     ("caption", "label"),

@@ -38,6 +38,9 @@ fn all_faults_of_a_request_are_listed_at_once() {
     );
     assert_eq!(fault("level")["allowed"], json!(["L", "M", "Q", "H"]));
     assert_eq!(fault("ecc")["suggestion"], "use level");
+    // Hyphens and capitals do not matter.
+    let other = get(service.addr, "/v1/qr.png?text=a&Data-URI=b").json();
+    assert_eq!(other["faults"][0]["suggestion"], "use data");
     // The same in JSON.
     let body = json!({"text": "a", "size": 5000, "level": "X", "mask": "x", "dark": "blue", "colour": 1, "boost": 1,
         "width_mm": 9, "version_min": 0, "mode": "", "margin": 1.5, "title": ["a"]});
