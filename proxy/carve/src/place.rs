@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use carve::local::Settings;
+use carve::local::render::{Started, started_in};
 use clap::{Args, ValueEnum};
 use rollout::cluster::{Cluster, ConfigMap};
 use rollout::state::By;
@@ -31,6 +32,13 @@ impl RunDir {
     /// `started.json` cannot be read.
     pub(crate) fn started(&self) -> anyhow::Result<Settings> {
         Settings::started(self.path()?)
+    }
+
+    /// How the stack was started. Fails if none was; the error names the flags to give instead.
+    pub(crate) fn sides(&self, flags: &str) -> anyhow::Result<Started> {
+        let run_dir = self.path()?;
+        let nothing = || format!("nothing was started in {}: give {flags}", run_dir.display());
+        started_in(&run_dir)?.with_context(nothing)
     }
 }
 

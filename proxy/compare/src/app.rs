@@ -34,7 +34,7 @@ type Routes = Arc<[Arc<Watched>]>;
 
 async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) -> StatusCode {
     let Some(watched) = routes::find(&routes, &request) else {
-        queue.put_unknown();
+        queue.metrics.unknown.inc();
         return StatusCode::NO_CONTENT;
     };
     let Some(mut asked) = Asked::of(&request, &watched.sent_headers) else {

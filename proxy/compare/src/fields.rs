@@ -15,9 +15,9 @@ const MAX_FIELDS: usize = 200;
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Fields {
     /// Pairs of both sides.
-    pairs: u64,
+    pub(crate) pairs: u64,
     /// Pairs of the old side with itself.
-    noise_pairs: u64,
+    pub(crate) noise_pairs: u64,
     /// Pairs in which a field differed, by its name.
     fields: BTreeMap<String, Counts>,
     /// Pairs that differ in fields beyond [`MAX_FIELDS`].
@@ -61,14 +61,6 @@ impl Fields {
         if has_others {
             self.others.add(is_noise);
         }
-    }
-
-    pub(crate) fn noise_pairs(&self) -> u64 {
-        self.noise_pairs
-    }
-
-    pub(crate) fn pairs(&self) -> u64 {
-        self.pairs
     }
 
     /// The fields in which the old side differs from itself, with their counts.

@@ -14,7 +14,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
 use strum::VariantArray;
 
@@ -40,6 +40,20 @@ fn of_kind(route: &Name, kind: &str) -> [(&'static str, Name); 2] {
     [("route", Arc::clone(route)), ("kind", Arc::from(kind))]
 }
 
+/// Long texts of help.
+const NOISE: &str = "Requests that only the old side was asked, twice, by whether its answers are the same; cached: \
+                     a cache gave both";
+const DISCORDANT: &str = "Pairs in which one side alone failed, or was slower than a quantile of the old side's times, \
+                          the new one by a margin";
+const ANSWERS: &str = "Answers of a side in pairs, by class of the status, outages included";
+
+/// Adds a new metric to the registry, and returns it.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 pub(crate) struct Metrics {
     registry: Registry,
     comparisons: Family<Labels<1>, Counter>,
@@ -63,57 +77,37 @@ impl Metrics {
             let margin = watched.route.file.shadow.slower.clone();
             (Arc::from(watched.name()), Thresholds::new(margin))
         };
-        let mut metrics = Metrics {
-            registry: Registry::default(),
-            comparisons: Family::default(),
-            noise: Family::default(),
-            mismatches: Family::default(),
-            failures: Family::default(),
-            pairs: Family::default(),
-            discordant: Family::default(),
-            answers: Family::default(),
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(ProcessCollector));
+        registry.register_collector(Box::new(Judges(routes.to_vec())));
+        let shadow = registry.sub_registry_with_prefix("shadow");
+        let build = [("version", env!("CARGO_PKG_VERSION"))];
+        shadow.register("build", "Version of the program", Info::new(build));
+        let seconds: Family<_, _> =
+            Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS));
+        let help = "Time from sending a request to the last byte of its answer";
+        shadow.register_with_unit("response", help, Unit::Seconds, seconds.clone());
+        let bytes: Family<_, _> = Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS));
+        let help = "Size of the answer's body, as it came";
+        shadow.register_with_unit("response", help, Unit::Bytes, bytes.clone());
+        let metrics = Metrics {
+            comparisons: add(shadow, "comparisons", "Requests sent to both sides, by result"),
+            noise: add(shadow, "noise", NOISE),
+            mismatches: add(shadow, "mismatches", "Answers that differ, by kind of difference"),
+            failures: add(shadow, "failures", "Requests without an answer, by reason"),
+            pairs: add(shadow, "pairs", "Requests that both sides were asked"),
+            discordant: add(shadow, "discordant", DISCORDANT),
+            answers: add(shadow, "answers", ANSWERS),
             thresholds: Mutex::new(routes.iter().map(thresholds).collect()),
-            seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
-            bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
-            dropped: Family::default(),
-            unknown: Counter::default(),
-            queue_depth: Gauge::default(),
+            seconds,
+            bytes,
+            dropped: add(shadow, "dropped", "Requests dropped because the queue was full"),
+            unknown: add(shadow, "unknown", "Requests of no route"),
+            queue_depth: add(shadow, "queue_depth", "Requests in the queue"),
+            registry,
         };
-        metrics.register();
-        let judges = Judges(routes.to_vec());
-        metrics.registry.register_collector(Box::new(judges));
         routes.iter().for_each(|watched| metrics.make_series(watched));
         metrics
-    }
-
-    fn register(&mut self) {
-        let registry = self.registry.sub_registry_with_prefix("shadow");
-        let help = "Requests sent to both sides, by result";
-        registry.register("comparisons", help, self.comparisons.clone());
-        let help = "Requests that only the old side was asked, twice, by whether its answers are the same; cached: a \
-                    cache gave both";
-        registry.register("noise", help, self.noise.clone());
-        let help = "Answers that differ, by kind of difference";
-        registry.register("mismatches", help, self.mismatches.clone());
-        let help = "Requests without an answer, by reason";
-        registry.register("failures", help, self.failures.clone());
-        registry.register("pairs", "Requests that both sides were asked", self.pairs.clone());
-        let help = "Pairs in which one side alone failed, or was slower than a quantile of the old side's times, the new \
-                    one by a margin";
-        registry.register("discordant", help, self.discordant.clone());
-        let help = "Answers of a side in pairs, by class of the status, outages included";
-        registry.register("answers", help, self.answers.clone());
-        let help = "Time from sending a request to the last byte of its answer";
-        registry.register_with_unit("response", help, Unit::Seconds, self.seconds.clone());
-        let help = "Size of the answer's body, as it came";
-        registry.register_with_unit("response", help, Unit::Bytes, self.bytes.clone());
-        let help = "Requests dropped because the queue was full";
-        registry.register("dropped", help, self.dropped.clone());
-        registry.register("unknown", "Requests of no route", self.unknown.clone());
-        registry.register("queue_depth", "Requests in the queue", self.queue_depth.clone());
-        let build = [("version", env!("CARGO_PKG_VERSION"))];
-        registry.register("build", "Version of the program", Info::new(build));
-        self.registry.register_collector(Box::new(ProcessCollector));
     }
 
     /// Creates every series of a route. Drops each guard at once, since it locks the family.

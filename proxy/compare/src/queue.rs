@@ -26,7 +26,7 @@ pub(crate) struct Queue {
     /// The queue of each route, by the route's name.
     senders: Arc<HashMap<String, Sender<Queued>>>,
     bytes: Arc<Semaphore>,
-    metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// A request and its route.
@@ -38,7 +38,7 @@ pub(crate) struct Queued {
 }
 
 /// Memory reserved for the body of one request.
-pub(crate) struct Room(#[allow(dead_code, reason = "ends with the request")] OwnedSemaphorePermit);
+type Room = OwnedSemaphorePermit;
 
 /// The receiving end of the queues. It ends once every [`Queue`] is dropped and no request is left.
 pub(crate) struct Waiting {
@@ -85,7 +85,7 @@ impl Queue {
         if room.is_none() {
             self.metrics.drop_one(watched.name());
         }
-        room.map(Room)
+        room
     }
 
     /// Queues a request; drops and counts it if the queue is full.
@@ -99,11 +99,6 @@ impl Queue {
             self.metrics.queue_depth.dec();
             self.metrics.drop_one(queued.watched.name());
         }
-    }
-
-    /// Counts a request of no route.
-    pub(crate) fn put_unknown(&self) {
-        self.metrics.unknown.inc();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::num::NonZero;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::judge::{Difference, Differences, Kind};
@@ -39,8 +40,8 @@ pub(crate) struct Record {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     differences: Vec<ShownDifference>,
     /// The number of further differences.
-    #[serde(skip_serializing_if = "is_zero")]
-    differences_not_listed: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences_not_listed: Option<NonZero<usize>>,
     /// Why the judge failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -115,7 +116,7 @@ impl Record {
             differences_not_listed: verdict
                 .differences
                 .as_ref()
-                .map_or(0, |all| all.count() - listed.len()),
+                .and_then(|all| NonZero::new(all.count() - listed.len())),
             problem: verdict.problem.clone(),
             method: asked.method.to_string(),
             request_id: asked
@@ -144,8 +145,8 @@ impl fmt::Display for Record {
             write!(f, "\n    {}: {}", other.kind, other.detail.as_ref().unwrap_or(&other.place))?;
         }
         match self.differences_not_listed {
-            0 => Ok(()),
-            more => write!(f, "\n    and {more} more"),
+            None => Ok(()),
+            Some(more) => write!(f, "\n    and {more} more"),
         }
     }
 }
@@ -161,27 +162,16 @@ impl fmt::Display for Shown {
     }
 }
 
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-/// 32 random bytes that stay the same while this process runs.
-fn salt() -> [u8; 32] {
-    static SALT: LazyLock<[u8; 32]> = LazyLock::new(|| {
-        // RandomState's keys come from the system's random numbers.
-        let keys = [(); 4].map(|()| RandomState::new().hash_one(0).to_ne_bytes());
-        let mut salt = [0; 32];
-        salt.copy_from_slice(&keys.concat());
-        salt
-    });
-    *SALT
-}
+/// 32 random bytes, the same while this process runs. RandomState's keys come from the system's random numbers.
+static SALT: LazyLock<[[u8; 8]; 4]> =
+    LazyLock::new(|| [(); 4].map(|()| RandomState::new().hash_one(0).to_ne_bytes()));
 
 impl Digested {
     fn of(bytes: &[u8], keep: bool) -> Self {
+        let salted = Sha256::new_with_prefix(SALT.as_flattened());
         Digested {
             bytes: bytes.len() as u64,
-            digest: format!("{:x}", Sha256::new_with_prefix(salt()).chain_update(bytes).finalize()),
+            digest: format!("{:x}", salted.chain_update(bytes).finalize()),
             content: keep.then(|| String::from_utf8_lossy(bytes).into_owned()),
         }
     }

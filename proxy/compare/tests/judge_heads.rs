@@ -4,10 +4,11 @@
 
 mod judge_support;
 
-use compare::judge::{Asked, Verdict, compared_headers};
-use http::header::HeaderName;
+use compare::judge::{Asked, Verdict};
+use http::header::{HeaderName, SET_COOKIE, VARY};
 use http::{HeaderMap, HeaderValue};
 use judge_support::{GET, answer, judge, shown};
+use route::Route;
 
 #[test]
 fn statuses() {
@@ -101,9 +102,7 @@ fn headers() {
 
 #[test]
 fn lines_of_a_header_are_one_value_except_cookies() {
-    let names = ["vary".to_owned(), "set-cookie".to_owned()];
-    let judge =
-        judge_support::judge_comparing("bytes", compared_headers(Some(&names), &[]).unwrap());
+    let judge = judge_support::judge_comparing("bytes", vec![VARY, SET_COOKIE]);
     let headers = |lines: &[(&'static str, &str)]| -> HeaderMap {
         lines
             .iter()
@@ -125,19 +124,17 @@ fn lines_of_a_header_are_one_value_except_cookies() {
 
 #[test]
 fn a_route_chooses_the_headers() {
-    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let compared = |headers: Option<&[&str]>, ignored: &[&str]| {
-        let headers = headers.map(names);
-        compared_headers(headers.as_deref(), &names(ignored))
-            .map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-            .map_err(|error| format!("{error:#}"))
+    let compared = |keys: &str| {
+        let route = Route::parse("report", &format!("path = \"/report\"\n{keys}"));
+        route.map(|route| route.compared_headers().join(" ")).map_err(|error| format!("{error:#}"))
     };
-    assert_eq!(compared(None, &[]).unwrap(), "content-type location");
-    assert_eq!(compared(None, &["Content-Type"]).unwrap(), "location");
-    assert_eq!(compared(Some(&["ETag", "vary"]), &[]).unwrap(), "etag vary");
-    assert_eq!(compared(Some(&[]), &[]).unwrap(), "");
-    let error = compared(Some(&["cache control"]), &[]).unwrap_err();
-    assert!(error.contains("`cache control` is not the name of a header"), "{error}");
-    let error = compared(None, &["etag"]).unwrap_err();
-    assert!(error.contains("`etag`, which is not compared anyway"), "{error}");
+    assert_eq!(compared("").unwrap(), "content-type location");
+    assert_eq!(compared(r#"ignore_headers = ["Content-Type"]"#).unwrap(), "location");
+    assert_eq!(compared(r#"ignore_headers = ["etag"]"#).unwrap(), "content-type location");
+    assert_eq!(compared(r#"compare_headers = ["ETag", "vary"]"#).unwrap(), "etag vary");
+    assert_eq!(compared("compare_headers = []").unwrap(), "");
+    for key in ["compare_headers", "ignore_headers"] {
+        let error = compared(&format!(r#"{key} = ["cache control"]"#)).unwrap_err();
+        assert!(error.contains(r#""cache control" is not a header's name"#), "{error}");
+    }
 }

@@ -44,13 +44,11 @@ pub struct CarveFile {
 pub struct Host {
     /// Their names, such as app.example, or *.app.example for every name below that; without a port. If a request's
     /// host matches two names, the more exact one counts.
-    #[schemars(with = "Vec<String>", length(min = 1))]
+    #[schemars(length(min = 1))]
     pub names: Vec<HostName>,
     /// The app's address, as for a side: http://HOST:PORT or https://HOST:PORT, optionally with a path, or unix:/PATH.
-    #[schemars(with = "String")]
     pub app: SideUrl,
     /// The certificate for these names, instead of `front.tls`.
-    #[serde(default)]
     pub tls: Option<Tls>,
 }
 
@@ -75,7 +73,6 @@ pub struct Listener {
     #[serde(default)]
     pub tls: bool,
     /// Whether clients may use HTTP/2; by default only with TLS. If true without TLS, they must use it.
-    #[serde(default)]
     pub http2: Option<bool>,
     /// Whether every request is redirected to the first listener with TLS.
     #[serde(default)]
@@ -88,10 +85,8 @@ pub struct Listener {
 pub struct Tls {
     /// The PEM file of the certificate, followed by intermediate certificates. A relative path starts at the folder of
     /// `carve.toml`.
-    #[schemars(with = "String")]
     pub certificate: PathBuf,
     /// The PEM file of the private key.
-    #[schemars(with = "String")]
     pub key: PathBuf,
 }
 
@@ -100,14 +95,11 @@ pub struct Tls {
 #[serde(deny_unknown_fields, default)]
 pub struct Front {
     /// How long a client may take to send the head of a request.
-    #[schemars(with = "String")]
     pub head_timeout: Time,
     /// How long a client may pause while it sends a body or reads an answer; no limit by default.
-    #[schemars(with = "Option<String>")]
     pub client_timeout: Option<Time>,
     /// The longest line in the head of a request, such as the request line or a header with cookies, and the longest
     /// head of an answer. 1k to 1m.
-    #[schemars(with = "String")]
     pub max_line: Size,
     /// Whether headers with an underscore in their name are passed on. Some servers cannot tell `X_Real_IP` from
     /// `X-Real-IP`, so the headers that the front sets itself are removed in both spellings.
@@ -117,11 +109,9 @@ pub struct Front {
     pub requests_per_address: Option<u32>,
     /// How long open requests may last after a reload, which every change of a share causes; no limit by default. Old
     /// workers stay until then.
-    #[schemars(with = "Option<String>")]
     pub drain: Option<Time>,
     /// Load balancers in front of nginx, as addresses or networks. `X-Forwarded-For`, `-Proto`, `-Host` and `-Port` are
     /// accepted only from them, and passed on to the app.
-    #[schemars(with = "Vec<String>")]
     pub trusted_proxies: Vec<Network>,
     /// Who may choose the side of a request.
     pub choose: Choose,
@@ -139,7 +129,6 @@ pub struct Choose {
     #[schemars(with = "String")]
     pub by: ChooseBy,
     /// The addresses of clients that may choose; this machine by default.
-    #[schemars(with = "Vec<String>")]
     pub from: Vec<Network>,
 }
 
@@ -196,22 +185,17 @@ impl Default for Front {
 #[serde(deny_unknown_fields, default)]
 pub struct App {
     /// The longest body of a request; clients get 413 for longer ones. 0 is no limit.
-    #[schemars(with = "String")]
     pub max_body: Size,
     /// How long connecting to the app may take.
-    #[schemars(with = "String")]
     pub connect_timeout: Time,
     /// How long the app may be silent before and during an answer, and a WebSocket in both directions; no limit by
     /// default.
-    #[schemars(with = "Option<String>")]
     pub timeout: Option<Time>,
     /// The PEM file of the authorities that sign the certificates of sides behind https://. A relative path starts at
     /// the folder of `carve.toml`. By default the system's authorities.
-    #[schemars(with = "Option<String>")]
     pub authorities: Option<PathBuf>,
     /// How long an idle connection to a side is kept. Must be shorter than the side keeps it, or a request may use a
     /// connection that the side is closing.
-    #[schemars(with = "String")]
     pub keep_alive: Time,
     /// Whether WebSockets and other upgrades, except to HTTP/2, are passed on. They go to the app even at the path of a
     /// route.
@@ -251,10 +235,8 @@ impl Default for App {
 }
 
 impl CarveFile {
-    /// Reads the `carve.toml` of a folder of route files; the defaults if it has none.
-    ///
-    /// # Errors
-    /// One line for each mistake, which names the file and says what is expected.
+    /// Reads the `carve.toml` of a folder of route files; the defaults if it has none. An error has one line for each
+    /// mistake, which names the file and says what is expected.
     pub fn of(routes: &Path) -> anyhow::Result<Self> {
         let file = routes.join(CARVE_FILE);
         let shown = file.display();
@@ -270,18 +252,12 @@ impl CarveFile {
         })
     }
 
-    /// Reads the file's text.
-    ///
-    /// # Errors
-    /// One line for each mistake.
+    /// Reads the file's text. An error has one line for each mistake.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         CarveFile::parse_in(text, Path::new(""))
     }
 
-    /// Reads the file's text. Relative paths in it start at `folder`.
-    ///
-    /// # Errors
-    /// One line for each mistake.
+    /// As [`CarveFile::parse`]. Relative paths in the text start at `folder`.
     pub fn parse_in(text: &str, folder: &Path) -> anyhow::Result<Self> {
         let mut file: CarveFile = parse(text)?;
         let mistakes = file.mistakes();
@@ -365,9 +341,6 @@ impl CarveFile {
 }
 
 /// The JSON Schema of `carve.toml`, for editors.
-///
-/// # Errors
-/// None in practice: the schema is JSON.
 pub fn carve_schema() -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(CarveFile))? + "\n")
 }

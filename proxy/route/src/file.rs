@@ -6,7 +6,6 @@ mod shadow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path as FilePath;
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use schemars::JsonSchema;
@@ -32,12 +31,10 @@ const COMPARED: [&str; 2] = ["content-type", "location"];
 pub struct RouteFile {
     /// The path: /report for this path alone, /img/* for everything below, /users/*/orders with any one segment in
     /// place of *.
-    #[schemars(with = "String")]
     pub path: Path,
     /// The hosts of the route, such as app.example or *.app.example, without a port. By default every host to which
     /// carve.toml gives no app of its own.
     #[serde(default)]
-    #[schemars(with = "Vec<String>")]
     pub hosts: Vec<HostName>,
     /// The methods that are carved out, or ["any"]; the old side answers the others.
     #[serde(default)]
@@ -45,21 +42,18 @@ pub struct RouteFile {
     pub methods: Methods,
     /// The value that assigns a request to a side: request, client, query, parameter:NAME, header:NAME or cookie:NAME.
     #[serde(default)]
-    #[schemars(with = "String")]
     pub key: Key,
     /// How answers are compared: bytes, text, json, qr, image, or a program of your own. session is for a route whose
     /// requests belong together: homes choose the side, and nothing is mirrored.
-    #[serde(default = "bytes")]
+    #[serde(default)]
     pub judge: JudgeSettings,
     /// Headers of answers to compare; content-type and location by default.
-    #[serde(default)]
     pub compare_headers: Option<Vec<String>>,
     /// Headers to leave out of `compare_headers` or its default.
     #[serde(default)]
     pub ignore_headers: Vec<String>,
     /// Which side answers if the other one fails. By default both if the methods are GET and HEAD, else none, since a
     /// request may have changed something before it failed.
-    #[serde(default)]
     pub fallback: Option<Fallback>,
     /// How many requests at once the old side answers for the new one; further clients get 503.
     #[serde(default = "fallback_limit")]
@@ -70,16 +64,11 @@ pub struct RouteFile {
     #[schemars(range(min = 1, max = 10000))]
     pub rescue_limit: u32,
     /// What nginx does with a request's body. By default none if the methods are GET and HEAD, else buffered.
-    #[serde(default)]
     pub body: Option<Body>,
     /// The longest body of a request; clients get 413 for longer ones. 16k by default; with the judge session 0, which
     /// is no limit.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub max_body: Option<Size>,
     /// Disk space for nginx' cache of the new side's answers; no cache by default.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub cache: Option<Size>,
     /// For the judge session: the services that tell nginx the side of a request. nginx asks the first one, and the
     /// others only if it cannot be reached.
@@ -87,7 +76,6 @@ pub struct RouteFile {
     pub homes: Vec<Home>,
     /// For the judge session: how long a side or a client may be silent, also before the first byte.
     #[serde(default = "an_hour")]
-    #[schemars(with = "String")]
     pub idle_timeout: Time,
     /// The side that is replaced.
     #[serde(default)]
@@ -96,7 +84,7 @@ pub struct RouteFile {
     #[serde(default)]
     pub new: Side,
     /// The new side's first share, in percent, before anybody changes it.
-    #[serde(default = "no_share")]
+    #[serde(default)]
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub share: Share,
     /// Which requests the shadow gets, and how it compares.
@@ -140,7 +128,6 @@ pub enum Body {
 #[serde(deny_unknown_fields, default)]
 pub struct Ramp {
     /// How long a run may be silent before `carve watch` or the proxies end it.
-    #[schemars(with = "String")]
     pub lease: Time,
     /// What happens to the share if a run stays silent for longer than its lease.
     pub on_lost: OnLost,
@@ -158,16 +145,8 @@ pub enum OnLost {
 
 impl Default for Ramp {
     fn default() -> Self {
-        Ramp { lease: Time(Duration::from_secs(30)), on_lost: OnLost::Back }
+        Ramp { lease: Time::seconds(30), on_lost: OnLost::Back }
     }
-}
-
-fn bytes() -> JudgeSettings {
-    JudgeSettings::Bytes
-}
-
-fn no_share() -> Share {
-    Share::NONE
 }
 
 /// What one Node process can answer beside its pages, which wait some 70 ms behind this many pictures. A lower limit
@@ -181,7 +160,7 @@ fn rescue_limit() -> u32 {
 }
 
 fn an_hour() -> Time {
-    Time(Duration::from_secs(3600))
+    Time::seconds(3600)
 }
 
 /// The longest body of a route whose file sets none.
@@ -199,10 +178,8 @@ pub struct Route {
 }
 
 impl Route {
-    /// Reads one file. The route's name is the file's name without `.toml`.
-    ///
-    /// # Errors
-    /// One line that names the file, the line and the field, and says what is expected.
+    /// Reads one file. The route's name is the file's name without `.toml`. An error is one line that names the file,
+    /// the line and the field, and says what is expected.
     pub fn read(file: &FilePath) -> anyhow::Result<Self> {
         let shown = file.display();
         let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -210,10 +187,8 @@ impl Route {
         Route::parse(name, &text).with_context(|| shown.to_string())
     }
 
-    /// Reads the text of the route file of this name.
-    ///
-    /// # Errors
-    /// One line that names the line and the field, and says what is expected.
+    /// Reads the text of the route file of this name. An error is one line that names the line and the field, and says
+    /// what is expected.
     pub fn parse(name: &str, text: &str) -> anyhow::Result<Self> {
         let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         ensure!(
@@ -237,7 +212,7 @@ impl Route {
     fn check(&self) -> anyhow::Result<()> {
         let file = &self.file;
         ensure!(
-            file.ramp.lease.0 >= Duration::from_secs(2),
+            file.ramp.lease >= Time::seconds(2),
             "ramp.lease: {}: must be 2s or more, since a run sends a heartbeat each second",
             file.ramp.lease
         );
@@ -342,12 +317,8 @@ impl Route {
 
     /// Whether the route has only GET and HEAD, which change nothing.
     fn only_reads(&self) -> bool {
-        match &self.file.methods {
-            Methods::Only(methods) => {
-                methods.iter().all(|method| method == "GET" || method == "HEAD")
-            }
-            Methods::Any => false,
-        }
+        let reads = |method: &String| method == "GET" || method == "HEAD";
+        matches!(&self.file.methods, Methods::Only(methods) if methods.iter().all(reads))
     }
 
     /// The headers of answers to compare, in lower case.
@@ -366,9 +337,6 @@ impl Route {
 }
 
 /// The JSON Schema of a route file, for editors.
-///
-/// # Errors
-/// None in practice: the schema is JSON.
 pub fn schema() -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(RouteFile))? + "\n")
 }

@@ -1,7 +1,7 @@
 //! A folder of route files.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
@@ -12,15 +12,9 @@ use crate::hosts::settle;
 /// Reads every route file of a folder, sorted by name: all `*.toml` but `carve.toml`.
 fn routes(folder: &Path) -> anyhow::Result<Vec<Route>> {
     let shown = folder.display();
-    let entries = fs::read_dir(folder).with_context(|| shown.to_string())?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.with_context(|| shown.to_string())?.path();
-        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-        if is_toml && path.file_name().is_none_or(|name| name != CARVE_FILE) {
-            files.push(path);
-        }
-    }
+    let all = fs::read_dir(folder).and_then(|all| all.map(|entry| Ok(entry?.path())).collect());
+    let mut files: Vec<PathBuf> = all.with_context(|| shown.to_string())?;
+    files.retain(|it| it.extension().is_some_and(|it| it == "toml") && !it.ends_with(CARVE_FILE));
     files.sort();
     ensure!(!files.is_empty(), "{shown} has no route file (NAME.toml)");
     let mut routes: Vec<Route> = Vec::new();
@@ -35,10 +29,8 @@ fn routes(folder: &Path) -> anyhow::Result<Vec<Route>> {
     Ok(routes)
 }
 
-/// Reads the whole folder: `carve.toml` and every route file, sorted by name.
-///
-/// # Errors
-/// One line for each mistake in all files. Also if the folder has no route file.
+/// Reads the whole folder: `carve.toml` and every route file, sorted by name. An error has one line for each mistake in
+/// all files. Fails also if the folder has no route file.
 pub fn load(folder: &Path) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let (carve, mut routes) = match (CarveFile::of(folder), routes(folder)) {
         (Ok(carve), Ok(routes)) => (carve, routes),

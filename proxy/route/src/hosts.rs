@@ -51,11 +51,9 @@ pub(crate) fn sites<'a>(carve: &'a CarveFile, routes: &'a [Route]) -> Vec<Site<'
     sites
 }
 
-/// Sets the old side of each route that names hosts but no `old.url` to the app of its hosts.
-///
-/// # Errors
-/// One line for each two routes with the same path at one host, or with names that become the same in nginx' variables,
-/// and for each route whose hosts have several apps.
+/// Sets the old side of each route that names hosts but no `old.url` to the app of its hosts. An error has one line for
+/// each two routes with the same path at one host, or with names that become the same in nginx' variables, and for each
+/// route whose hosts have several apps.
 pub fn settle(carve: &CarveFile, routes: &mut [Route]) -> anyhow::Result<()> {
     let sites = sites(carve, routes);
     let mut mistakes = Vec::new();

@@ -20,9 +20,10 @@ use serde::{Deserialize, Deserializer};
 use crate::units::Time;
 
 /// Which judge compares the bodies, with its settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum JudgeSettings {
     /// Byte by byte.
+    #[default]
     Bytes,
     /// As UTF-8 text, ignoring the kind of line ends and spaces at the end of lines.
     Text(TextSettings),
@@ -82,14 +83,11 @@ pub struct ExecSettings {
     pub command: Vec<String>,
     /// How long the program may take for one pair of answers.
     #[serde(default = "one_second")]
-    #[schemars(with = "String")]
     pub timeout: Time,
     /// How long the program may take from its start to its hello.
     #[serde(default = "five_seconds")]
-    #[schemars(with = "String")]
     pub start_timeout: Time,
     /// The memory that each process of the program may allocate, in MiB. Linux only.
-    #[serde(default)]
     #[schemars(range(min = 1))]
     pub max_memory_mib: Option<u32>,
 }

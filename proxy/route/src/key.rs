@@ -37,19 +37,18 @@ impl FromStr for Key {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let is_part =
-            |b: u8, hyphen: bool| b.is_ascii_alphanumeric() || b == b'_' || (hyphen && b == b'-');
         // nginx' variables $arg_NAME and $cookie_NAME allow no hyphen. In $http_NAME, a header's hyphens become _.
-        let is_name = |name: &str, hyphen| {
-            (1..=64).contains(&name.len()) && name.bytes().all(|b| is_part(b, hyphen))
+        let is_name = |name: &str, others: &[u8]| {
+            let is_part = |b: u8| b.is_ascii_alphanumeric() || others.contains(&b);
+            (1..=64).contains(&name.len()) && name.bytes().all(is_part)
         };
         Ok(match text.split_once(':') {
             None if text == "request" => Key::Request,
             None if text == "client" => Key::Client,
             None if text == "query" => Key::Query,
-            Some(("parameter", name)) if is_name(name, false) => Key::Parameter(name.to_owned()),
-            Some(("header", name)) if is_name(name, true) => Key::Header(name.to_owned()),
-            Some(("cookie", name)) if is_name(name, false) => Key::Cookie(name.to_owned()),
+            Some(("parameter", name)) if is_name(name, b"_") => Key::Parameter(name.to_owned()),
+            Some(("header", name)) if is_name(name, b"_-") => Key::Header(name.to_owned()),
+            Some(("cookie", name)) if is_name(name, b"_") => Key::Cookie(name.to_owned()),
             _ => bail!("{text:?}: {WANTED}"),
         })
     }

@@ -2,10 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-/// Reads a file's text.
-///
-/// # Errors
-/// One line that names the line and the field, and says what is expected.
+/// Reads a file's text. An error is one line that names the line and the field, and says what is expected.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
     toml::from_str(text).map_err(|error| in_one_line(text, &error))
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
 /// A share in percent, 0 to 100, in steps of 0.01, the finest that nginx accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share {
     hundredths: u16,
@@ -19,10 +19,7 @@ impl Share {
     /// 100%.
     pub const ALL: Share = Share { hundredths: 10_000 };
 
-    /// A share in whole percent.
-    ///
-    /// # Errors
-    /// If `percent` is above 100.
+    /// A share in whole percent. Fails if `percent` is above 100.
     pub fn percent(percent: u16) -> anyhow::Result<Self> {
         ensure!(percent <= 100, "{percent}: must be 0 to 100 percent");
         Ok(Share { hundredths: percent * 100 })

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use anyhow::Context;
 use schemars::JsonSchema;
@@ -79,11 +78,7 @@ as_text!(SideUrl);
 impl SideUrl {
     /// The address as nginx writes the server of an upstream group.
     pub fn server(&self) -> String {
-        match self {
-            SideUrl::Tcp(url) => url.authority().to_owned(),
-            SideUrl::Unix(path) => path.to_string(),
-            SideUrl::Far(url) => url.server.authority().to_owned(),
-        }
+        self.tcp().map_or_else(|| self.to_string(), |url| url.authority().to_owned())
     }
 
     /// HOST:PORT as a URL; `None` for a Unix socket.
@@ -97,10 +92,7 @@ impl SideUrl {
 
     /// The URL with TLS or a path; `None` if the address has neither.
     pub fn far(&self) -> Option<&FarUrl> {
-        match self {
-            SideUrl::Far(url) => Some(url),
-            SideUrl::Tcp(_) | SideUrl::Unix(_) => None,
-        }
+        if let SideUrl::Far(url) = self { Some(url) } else { None }
     }
 }
 
@@ -109,6 +101,8 @@ impl From<BaseUrl> for SideUrl {
         SideUrl::Tcp(url)
     }
 }
+
+const WANTED: &str = "must be http://HOST:PORT or unix:/PATH, or a URL with https:// or a path";
 
 impl FromStr for SideUrl {
     type Err = anyhow::Error;
@@ -122,11 +116,7 @@ impl FromStr for SideUrl {
             return Ok(SideUrl::Tcp(url));
         }
         let far = FarUrl::parse(text).map(SideUrl::Far);
-        far.with_context(|| {
-            format!(
-                "{text:?}: must be http://HOST:PORT or unix:/PATH, or a URL with https:// or a path"
-            )
-        })
+        far.with_context(|| format!("{text:?}: {WANTED}"))
     }
 }
 
@@ -149,13 +139,10 @@ pub struct Side {
     pub name: Option<String>,
     /// The side's address: http://HOST:PORT or https://HOST:PORT, optionally with a path that the app is below, or
     /// unix:/PATH for a socket on nginx' machine. By default the side of all routes.
-    #[schemars(with = "Option<String>")]
     pub url: Option<SideUrl>,
     /// How long connecting to the side may take.
-    #[schemars(with = "String")]
     pub connect_timeout: Time,
     /// How long the side may be silent before and during an answer.
-    #[schemars(with = "String")]
     pub timeout: Time,
     /// Whether status 500 means that the pod is broken: nginx then asks another pod, and sends a pod with three such
     /// answers no requests for a while. Only for a side that never answers 500 because of a client's request, and whose
@@ -168,8 +155,8 @@ impl Default for Side {
         Side {
             name: None,
             url: None,
-            connect_timeout: Time(Duration::from_secs(1)),
-            timeout: Time(Duration::from_secs(10)),
+            connect_timeout: Time::seconds(1),
+            timeout: Time::seconds(10),
             retry_500: false,
         }
     }

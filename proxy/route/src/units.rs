@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-/// Lets serde read and write a type as its text.
+/// Lets serde read and write a type as its text, which is a string in a JSON Schema too.
 macro_rules! as_text {
     ($name:ident) => {
         impl From<$name> for String {
@@ -21,6 +21,20 @@ macro_rules! as_text {
 
             fn try_from(text: String) -> anyhow::Result<Self> {
                 text.parse()
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                String::schema_name()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                String::json_schema(generator)
             }
         }
     };

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use route::SideUrl;
 use service_kit::arguments::{Usage, timeout};
@@ -59,16 +58,6 @@ pub(crate) struct Compare {
 
 impl Compare {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let started = || {
-            let run_dir = self.run.path()?;
-            let nothing = || {
-                format!(
-                    "nothing was started in {}: give --routes, --old and --new",
-                    run_dir.display()
-                )
-            };
-            carve::local::render::started_in(&run_dir)?.with_context(nothing)
-        };
         // A single argument is the file.
         let (route, file) = match (self.route, self.file) {
             (route, Some(file)) => (route, file),
@@ -78,7 +67,7 @@ impl Compare {
         let (routes, new, old) = match (self.routes, self.new, self.old) {
             (Some(routes), Some(new), Some(old)) => (routes, new, old),
             (routes, new, old) => {
-                let started = started()?;
+                let started = self.run.sides("--routes, --old and --new")?;
                 let url = |given: Option<SideUrl>, url: &str| given.map_or_else(|| url.parse(), Ok);
                 let (new, old) = (url(new, &started.new)?, url(old, &started.old)?);
                 (routes.unwrap_or(started.routes), new, old)

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
-use carve::local::settings::{beside, own_routes, sides};
+use carve::local::settings::{beside, own_routes};
 use carve::local::supervisor::Supervisor;
 use carve::local::{
-    Addresses, Key, Part, Settings, Share, preflight, readiness, render, supervise,
+    Addresses, Key, Part, Settings, Share, Sides, preflight, readiness, render, supervise,
 };
 use clap::{Args, ValueEnum};
 use rollout::Webhooks;
@@ -116,7 +116,7 @@ impl Up {
 
     fn settings(self) -> anyhow::Result<Settings> {
         let (run_dir, qr_service) = (self.run.path()?, self.qr_service.path()?);
-        let sides = sides(self.old_url, self.new_url);
+        let sides = self.old_url.zip(self.new_url).map(|(old, new)| Sides { old, new });
         let routes = match (self.routes, &sides) {
             (None, None) => own_routes(),
             (folder, _) => std::path::absolute(folder.unwrap_or_else(|| "routes".into()))?,

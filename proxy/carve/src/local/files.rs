@@ -12,13 +12,13 @@ use rust_embed::RustEmbed;
 #[derive(RustEmbed)]
 #[folder = "../../proxy"]
 #[include = "*.conf"]
-struct Proxy;
+pub(crate) struct Proxy;
 
 #[derive(RustEmbed)]
 #[folder = "../../dashboards/prometheus"]
 #[include = "prometheus.yml"]
 #[include = "rules/*.yml"]
-struct Prometheus;
+pub(crate) struct Prometheus;
 
 /// The live page.
 #[derive(RustEmbed)]
@@ -40,14 +40,10 @@ struct LivePage;
 #[include = "LICENSE"]
 struct Charts;
 
-/// The text of a file of `proxy/`. Fails if it is not embedded.
-pub(crate) fn proxy(name: &str) -> anyhow::Result<String> {
-    text(Proxy::get(name), name)
-}
-
-/// The text of a file of `dashboards/prometheus/`. Fails if it is not embedded.
-pub(crate) fn prometheus(name: &str) -> anyhow::Result<String> {
-    text(Prometheus::get(name), name)
+/// The text of an embedded file. Fails if there is none of this name.
+pub(crate) fn text<Files: RustEmbed>(name: &str) -> anyhow::Result<String> {
+    let file = Files::get(name).with_context(|| format!("{name} is not part of this program"))?;
+    Ok(String::from_utf8(file.data.into_owned())?)
 }
 
 /// Writes Prometheus' rules below `prometheus`, and the live page into `live_page`. An error names the file.
@@ -68,9 +64,4 @@ fn write_all<Files: RustEmbed>(to: &Path, is_wanted: fn(&str) -> bool) -> anyhow
         write().with_context(|| file.display().to_string())?;
     }
     Ok(())
-}
-
-fn text(file: Option<rust_embed::EmbeddedFile>, name: &str) -> anyhow::Result<String> {
-    let data = file.with_context(|| format!("{name} is not part of this program"))?.data;
-    Ok(String::from_utf8(data.into_owned())?)
 }

@@ -4,7 +4,7 @@
 //! addresses into nginx' files, and [`super::apply::keep`] looks the names up again.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use route::SideUrl;
@@ -17,10 +17,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Looks up the names among the URLs. Leaves out names that DNS does not answer.
 pub(crate) fn lookup<'a>(urls: impl Iterator<Item = &'a SideUrl>) -> Names {
-    let named = urls.filter_map(SideUrl::tcp).map(|url| url.authority()).filter(|authority| {
-        let host = authority.rsplit_once(':').map_or(*authority, |(host, _)| host);
-        host.trim_matches(['[', ']']).parse::<IpAddr>().is_err()
-    });
+    let authorities = urls.filter_map(SideUrl::tcp).map(|url| url.authority());
+    let named = authorities.filter(|it| it.parse::<SocketAddr>().is_err());
     let found = named.filter_map(|authority| {
         let mut addresses: Vec<SocketAddr> = authority.to_socket_addrs().ok()?.collect();
         addresses.sort();
@@ -36,12 +34,9 @@ pub(crate) fn lookup<'a>(urls: impl Iterator<Item = &'a SideUrl>) -> Names {
 pub(crate) fn that_answer(mut names: Names) -> Names {
     let answers =
         |address: &SocketAddr| TcpStream::connect_timeout(address, ANSWERS_WITHIN).is_ok();
-    for addresses in names.values_mut() {
-        let is_here = addresses.iter().all(|address| address.ip().is_loopback());
-        let there: Vec<SocketAddr> = match is_here && addresses.len() > 1 {
-            true => addresses.iter().copied().filter(answers).collect(),
-            false => Vec::new(),
-        };
+    let is_here = |address: &SocketAddr| address.ip().is_loopback();
+    for addresses in names.values_mut().filter(|it| it.iter().all(is_here) && it.len() > 1) {
+        let there: Vec<SocketAddr> = addresses.iter().copied().filter(answers).collect();
         if !there.is_empty() {
             *addresses = there;
         }

@@ -1,6 +1,5 @@
 //! Waits until the parts are ready.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -36,30 +35,23 @@ fn answers(parts: &[PartSpec], part: Part) -> anyhow::Result<bool> {
 pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> anyhow::Result<()> {
     let specs = Parts::read(&settings.run_dir)?.part;
     let began = Instant::now();
-    let deadline = began + TIMEOUT;
-    let mut waiting: VecDeque<Part> = parts.iter().copied().collect();
-    while let Some(&part) = waiting.front() {
-        if answers(&specs, part)? {
-            waiting.pop_front();
-            continue;
+    for (number, &part) in parts.iter().enumerate() {
+        while !answers(&specs, part)? {
+            if began.elapsed() > TIMEOUT {
+                bail!("{} is not ready after {TIMEOUT:?}{}", part.name(), log_end(settings, part));
+            }
+            let states = match supervisor.states() {
+                // The supervisor may still be starting.
+                Err(_) if began.elapsed() < SUPERVISOR_STARTS => Vec::new(),
+                states => states?,
+            };
+            for PartState { part, failure, .. } in states {
+                if let Some(failure) = failure.filter(|_| parts[number..].contains(&part)) {
+                    bail!("{} does not start: {failure}{}", part.name(), log_end(settings, part));
+                }
+            }
+            std::thread::sleep(POLL);
         }
-        if Instant::now() > deadline {
-            bail!("{} is not ready after {TIMEOUT:?}{}", part.name(), log_end(settings, part));
-        }
-        let states = match supervisor.states() {
-            // The supervisor may still be starting.
-            Err(_) if began.elapsed() < SUPERVISOR_STARTS => Vec::new(),
-            states => states?,
-        };
-        let waits = |state: &&PartState| waiting.contains(&state.part);
-        let mut failures = states
-            .iter()
-            .filter(waits)
-            .filter_map(|state| Some((state.part, state.failure.as_ref()?)));
-        if let Some((part, failure)) = failures.next() {
-            bail!("{} does not start: {failure}{}", part.name(), log_end(settings, part));
-        }
-        std::thread::sleep(POLL);
     }
     Ok(())
 }

@@ -5,19 +5,20 @@
 //! with the relay's addresses replaced too.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use rollout::Wanted;
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
-use service_kit::SocketPath;
 
+use super::files::{self, Prometheus, Proxy};
 use super::parts::Parts;
 use super::settings::{Addresses, Settings, Sides, repository};
-use super::{compat, files, names};
+use super::{compat, names};
 
 /// Writes the run folder: the configuration of nginx and Prometheus, and the list of parts. An error names the file.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
@@ -30,7 +31,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let at = &settings.addresses;
     let nginx = settings.nginx_dir();
     let place = |name: &str, changes: &[(&str, String)]| {
-        write(&nginx.join(name), &changed(name, &files::proxy(name)?, changes)?)
+        write(&nginx.join(name), &changed(name, &files::text::<Proxy>(name)?, changes)?)
     };
     // With `auto`, nginx starts a worker for each core of the machine, even for those it may not use.
     let workers = format!("worker_processes {};", processors());
@@ -53,10 +54,14 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     compat::render(settings)?;
     let prometheus = settings.run_dir.join("prometheus");
     for folder in [prometheus.join("rules"), nginx.join("live")] {
-        remove(&folder).with_context(|| folder.display().to_string())?;
+        // What an earlier start left there: a folder or a link.
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.with_context(|| folder.display().to_string())?,
+        }
     }
     files::write_folders(&prometheus, &nginx.join("live"))?;
-    write(&prometheus.join("prometheus.yml"), &files::prometheus("prometheus.yml")?)?;
+    write(&prometheus.join("prometheus.yml"), &files::text::<Prometheus>("prometheus.yml")?)?;
     let Sides { old, new } = sides(settings)?;
     let started = Started {
         routes: settings.routes.clone(),
@@ -69,7 +74,9 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
-    rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
+    let (share, key, mirror) = (settings.split, settings.split_key.clone(), settings.mirror);
+    let wanted = Wanted { share, key, mirror, held: None };
+    rollout::prepare(&settings.nginx_dir(), &routes, &wanted)?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     let parts = parts(settings, &routes, sides)?;
     write(&prometheus.join("targets.json"), &parts.targets(&settings.others)?)?;
@@ -215,6 +222,7 @@ fn changed(name: &str, text: &str, changes: &[(&str, String)]) -> anyhow::Result
 fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
     let mut text = text.to_owned();
     // Goes through marks, since an inserted address may be the default of a later replacement.
+    let mark = |number: usize| format!("\u{1}{number}\u{2}");
     for (number, (default, _)) in changes.iter().enumerate() {
         text = text.replace(default.as_ref(), &mark(number));
     }
@@ -222,20 +230,6 @@ fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
         text = text.replace(&mark(number), address);
     }
     text
-}
-
-/// Removes the folder or link that an earlier start left there.
-fn remove(folder: &Path) -> io::Result<()> {
-    let removed = match folder.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
-        Ok(_) => fs::remove_file(folder),
-        Err(error) => Err(error),
-    };
-    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
-}
-
-fn mark(number: usize) -> String {
-    format!("\u{1}{number}\u{2}")
 }
 
 fn parts(
@@ -250,6 +244,7 @@ fn parts(
     let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
     // If root starts nginx, its workers run as user nobody by default, who cannot read the live page below /root.
     let is_root = rustix::process::geteuid().is_root();
+    let new_socket = settings.new_socket().map_or(String::new(), |socket| format!(",{socket}"));
     let words = [
         ("run", path(&settings.run_dir)),
         ("root", path(repository())),
@@ -269,17 +264,11 @@ fn parts(
         // legacy-node cannot know that nginx sends /p/ to a relay.
         ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
         ("old_workers", settings.old_workers.to_string()),
-        ("new", listens(at.new, settings.new_socket().ok())),
+        ("new", format!("{}{new_socket}", at.new)),
     ];
     // If a name occurs twice, the first one counts: `new` here also has the socket.
     let words: Vec<_> = words.into_iter().chain(at.words()).collect();
     Parts::fill(socket(settings), &settings.parts(), &words)
-}
-
-/// The listen addresses of a service, separated by commas.
-fn listens(addr: SocketAddr, socket: Option<SocketPath>) -> String {
-    let socket = socket.map(|socket| format!(",{socket}"));
-    format!("{addr}{}", socket.unwrap_or_default())
 }
 
 /// The supervisor's socket, in the run folder. If that path is too long for a socket (107 bytes on Linux), it is in

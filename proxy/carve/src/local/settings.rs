@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, FromArgMatches};
-use rollout::{Key, Nginx, Share, Wanted};
+use rollout::{Key, Nginx, Share};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
@@ -105,9 +105,9 @@ macro_rules! addresses {
                 vec![$((stringify!($field), self.$field.to_string())),*]
             }
 
-            /// Takes an address from `next` for every listener.
-            fn from_fn<E>(mut next: impl FnMut() -> Result<SocketAddr, E>) -> Result<Self, E> {
-                Ok(Addresses { $($field: next()?),* })
+            /// Free addresses on loopback. Fails if no port is free.
+            pub fn free() -> anyhow::Result<Self> {
+                Ok(Addresses { $($field: service_kit::free_address()?),* })
             }
         }
     };
@@ -153,11 +153,6 @@ addresses! {
 }
 
 impl Addresses {
-    /// Free addresses on loopback. Fails if no port is free.
-    pub fn free() -> anyhow::Result<Self> {
-        Self::from_fn(|| Ok(service_kit::free_address()?))
-    }
-
     /// The addresses of the environment's variables, else the defaults. Fails if a variable is not an address.
     pub(crate) fn of_environment() -> anyhow::Result<Self> {
         let command = Self::augment_args(Command::new("carve").no_binary_name(true));
@@ -292,11 +287,6 @@ impl Settings {
     pub fn has_relay(&self) -> bool {
         self.sides.is_none() && self.routes.join("relay.toml").is_file()
     }
-
-    /// The split to start with.
-    pub fn wanted_split(&self) -> Wanted {
-        Wanted { share: self.split, key: self.split_key.clone(), mirror: self.mirror, held: None }
-    }
 }
 
 /// The path of another binary of the same build: beside `program`, or in the folder above if `program` is one of
@@ -309,11 +299,6 @@ pub fn beside(program: &Path, name: &str) -> PathBuf {
 /// The project's own route files.
 pub fn own_routes() -> PathBuf {
     repository().join("proxy/routes")
-}
-
-/// Two servers that already run, if both are given.
-pub fn sides(old: Option<SideUrl>, new: Option<SideUrl>) -> Option<Sides> {
-    Some(Sides { old: old?, new: new? })
 }
 
 /// The repository that this program was built in.

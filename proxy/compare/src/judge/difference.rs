@@ -1,10 +1,10 @@
 //! The differences between two answers.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
+use strum::{AsRefStr, Display};
 
 /// The most differences that are listed; all are counted.
 const MAX_LISTED: usize = 50;
@@ -14,7 +14,8 @@ const MAX_OF_FIELD: usize = 5;
 const MAX_FIELDS: usize = 50;
 
 /// The kind of a difference. Every judge has a limited set of kinds: [`Judge::kinds`](crate::judge::Judge::kinds).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, AsRefStr, Display)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// The status.
     Status,
@@ -35,30 +36,14 @@ pub enum Kind {
     /// A JSON value.
     Json,
     /// A kind that the user's program declared.
+    #[strum(transparent)]
     Declared(Arc<str>),
 }
 
 impl Kind {
     /// The name, for metrics and reports.
     pub fn as_str(&self) -> &str {
-        match self {
-            Kind::Status => "status",
-            Kind::Header => "header",
-            Kind::Body => "body",
-            Kind::Text => "text",
-            Kind::Level => "level",
-            Kind::Size => "size",
-            Kind::Undecodable => "undecodable",
-            Kind::Pixels => "pixels",
-            Kind::Json => "json",
-            Kind::Declared(name) => name,
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.as_ref()
     }
 }
 

@@ -1,36 +1,10 @@
 //! Compares the chosen headers of two answers.
 
-use anyhow::{Context, ensure};
-use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use http::header::{CONTENT_TYPE, SET_COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
-
-/// The headers to compare, from a route file's `headers` (by default Content-Type and Location) without its
-/// `ignore_headers`. Fails if a name is not a header's name, or if `ignore` has one that is not compared anyway.
-pub fn compared_headers(
-    headers: Option<&[String]>,
-    ignore: &[String],
-) -> anyhow::Result<Vec<HeaderName>> {
-    let named = |name: &String| {
-        HeaderName::from_bytes(name.as_bytes())
-            .with_context(|| format!("`{name}` is not the name of a header"))
-    };
-    let mut compared = match headers {
-        Some(names) => names.iter().map(named).collect::<anyhow::Result<Vec<_>>>()?,
-        None => vec![CONTENT_TYPE, LOCATION],
-    };
-    for ignored in ignore {
-        let name = named(ignored)?;
-        ensure!(
-            compared.contains(&name),
-            "ignore_headers has `{ignored}`, which is not compared anyway"
-        );
-        compared.retain(|other| *other != name);
-    }
-    Ok(compared)
-}
 
 /// Adds a difference for each header of `names` whose values differ. A header that both answers lack is equal.
 pub(crate) fn compare(names: &[HeaderName], old: &HeaderMap, new: &HeaderMap, found: &mut Found) {

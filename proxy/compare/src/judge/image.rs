@@ -21,10 +21,7 @@ const MAX_SIDE_PX: u32 = 4096;
 
 /// How much two pictures may differ.
 #[derive(Debug)]
-pub(crate) struct Limits {
-    tolerance: u8,
-    share: f64,
-}
+pub(crate) struct Limits(ImageSettings);
 
 struct Picture {
     width: u32,
@@ -35,10 +32,10 @@ struct Picture {
 
 impl Limits {
     pub(crate) fn new(settings: &ImageSettings) -> anyhow::Result<Self> {
-        let ImageSettings { tolerance, share } = *settings;
+        let &ImageSettings { tolerance, share } = settings;
         ensure!(tolerance < 255, "tolerance = 255 would accept any pixel; at most 254 is allowed");
         ensure!((0.0..1.0).contains(&share), "share = {share} is not from 0 to below 1");
-        Ok(Limits { tolerance, share })
+        Ok(Limits(settings.clone()))
     }
 
     pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
@@ -56,8 +53,9 @@ impl Limits {
     }
 
     fn compare_pixels(&self, old: &Picture, new: &Picture, found: &mut Found) {
+        let Limits(ImageSettings { tolerance, share }) = self;
         let differs = |(old, new): (&[u8], &[u8])| {
-            old.iter().zip(new).any(|(old, new)| old.abs_diff(*new) > self.tolerance)
+            old.iter().zip(new).any(|(old, new)| old.abs_diff(*new) > *tolerance)
         };
         let pairs = old.rgba.chunks_exact(4).zip(new.rgba.chunks_exact(4));
         let total = pairs.len();
@@ -65,25 +63,20 @@ impl Limits {
             pairs.enumerate().filter(|&(_, pair)| differs(pair)).map(|(index, _)| index);
         let Some(first) = differing.next() else { return };
         let count = 1 + differing.count();
-        if count as f64 <= self.share * total as f64 {
+        if count as f64 <= share * total as f64 {
             return;
         }
         let (width, at) = (old.width as usize, 4 * first..4 * first + 4);
         found.add(&Kind::Pixels, "", || {
             let place = format!("x {}, y {}", first % width, first / width);
             let detail = format!(
-                "{count} of {total} pixels differ by more than {}, the first at {place}: old {}, new {}",
-                self.tolerance,
-                hex(&old.rgba[at.clone()]),
-                hex(&new.rgba[at])
+                "{count} of {total} pixels differ by more than {tolerance}, the first at {place}: old #{}, new #{}",
+                hex::encode(&old.rgba[at.clone()]),
+                hex::encode(&new.rgba[at])
             );
             (place, detail)
         });
     }
-}
-
-fn hex(pixel: &[u8]) -> String {
-    pixel.iter().fold("#".to_owned(), |hex, channel| format!("{hex}{channel:02x}"))
 }
 
 /// Width and height, or why the body cannot be read.

@@ -31,7 +31,6 @@ use serde_json::Value;
 use difference::Found;
 pub use difference::{Difference, Differences, Kind};
 pub use exec::{Failure, Stats};
-pub use headers::compared_headers;
 pub use long::Digest;
 pub use verdict::Verdict;
 
@@ -74,12 +73,9 @@ enum Bodies {
 }
 
 impl Judge {
-    /// A judge that compares `compared_headers` (see [`compared_headers`]) and the bodies. The program of `exec` is
-    /// not started yet. Fails if a setting's value is out of range; the error names the setting.
-    pub fn new(
-        settings: &JudgeSettings,
-        compared_headers: Vec<HeaderName>,
-    ) -> anyhow::Result<Self> {
+    /// A judge that compares these headers and the bodies. The program of `exec` is not started yet. Fails if a
+    /// setting's value is out of range; the error names the setting.
+    pub fn new(settings: &JudgeSettings, headers: Vec<HeaderName>) -> anyhow::Result<Self> {
         let bodies = match settings {
             JudgeSettings::Bytes => Bodies::Bytes,
             JudgeSettings::Text(settings) => Bodies::Text(text::Rules::new(settings)?),
@@ -91,7 +87,7 @@ impl Judge {
                 anyhow::bail!("session: two answers to one request cannot judge a session")
             }
         };
-        Ok(Judge { headers: compared_headers, bodies })
+        Ok(Judge { headers, bodies })
     }
 
     /// Starts the program of `exec` and waits for its hello, which declares its [kinds](Judge::kinds). Without this

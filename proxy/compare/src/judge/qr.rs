@@ -6,6 +6,7 @@
 
 use std::panic::catch_unwind;
 
+use anyhow::bail;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -31,18 +32,13 @@ struct Picture {
 impl Picture {
     fn from_png(png: &[u8]) -> Self {
         // The body is untrusted, and a panic of the decoder must not end the comparison.
-        catch_unwind(|| match Pixels::from_png_within(png, MAX_SIDE_PX) {
-            Ok(pixels) => Picture {
-                size_px: Some((pixels.width, pixels.height)),
-                symbol: decode_pixels(&pixels).map_err(|error| format!("{error:#}")),
-            },
-            Err(error) => Picture::unreadable(format!("{error:#}")),
-        })
-        .unwrap_or_else(|_| Picture::unreadable("the decoder panicked".to_owned()))
-    }
-
-    fn unreadable(why: String) -> Self {
-        Picture { size_px: None, symbol: Err(why) }
+        let read = catch_unwind(|| {
+            let pixels = Pixels::from_png_within(png, MAX_SIDE_PX)?;
+            Ok((Some((pixels.width, pixels.height)), decode_pixels(&pixels)))
+        });
+        let read = read.unwrap_or_else(|_| bail!("the decoder panicked"));
+        let (size_px, symbol) = read.unwrap_or_else(|error| (None, Err(error)));
+        Picture { size_px, symbol: symbol.map_err(|error| format!("{error:#}")) }
     }
 }
 

@@ -10,17 +10,8 @@ pub(crate) fn shortened(text: &str) -> String {
 
 /// `text` with control characters escaped, so that it stays on one line, cut after `max_chars`.
 pub(crate) fn cut(text: &str, max_chars: usize) -> String {
-    let mut shown = String::new();
-    for (count, char) in text.chars().enumerate() {
-        if count == max_chars {
-            shown.push('…');
-            break;
-        }
-        if char.is_control() {
-            shown.extend(char.escape_default());
-        } else {
-            shown.push(char);
-        }
-    }
-    shown
+    let mut chars = text.chars();
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let start: String = chars.by_ref().take(max_chars).map(shown).collect();
+    if chars.next().is_some() { start + "…" } else { start }
 }

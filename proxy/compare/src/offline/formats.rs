@@ -139,20 +139,14 @@ fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
 fn logged(number: usize, line: &[u8]) -> Option<Result<Given, &'static str>> {
     let line = String::from_utf8_lossy(line);
     let request = line.split('"').nth(1)?;
-    let mut words = request.split(' ');
-    let given = match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(method), Some(target), Some(version), None)
-            if version.starts_with("HTTP/") && target.starts_with('/') =>
-        {
-            let method = method.parse().ok();
-            let target = target.parse().ok();
-            method
-                .zip(target)
-                .map(|(method, target)| Given { method, ..Given::get(number, target) })
+    let words: Vec<&str> = request.split(' ').collect();
+    let parsed = match words[..] {
+        [method, target, version] if version.starts_with("HTTP/") && target.starts_with('/') => {
+            method.parse().ok().zip(target.parse().ok())
         }
         _ => None,
     };
-    Some(match given {
+    Some(match parsed.map(|(method, target)| Given { method, ..Given::get(number, target) }) {
         None => Err("without a request"),
         Some(given) if ["GET", "HEAD", "OPTIONS"].contains(&given.method.as_str()) => Ok(given),
         Some(_) => Err("whose body is not in the log"),

@@ -272,7 +272,7 @@ impl Report {
         for (route, fields) in
             self.fields.iter().filter(|(route, _)| self.noise_of.contains_key(*route))
         {
-            let (noise, pairs) = (fields.noise_pairs(), fields.pairs());
+            let (noise, pairs) = (fields.noise_pairs, fields.pairs);
             if fields.noisy().next().is_none() {
                 writeln!(
                     f,

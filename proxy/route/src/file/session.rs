@@ -16,10 +16,8 @@ use crate::units::{BaseUrl, Size};
 #[serde(deny_unknown_fields)]
 pub struct Home {
     /// The home's address, which nginx asks: http://HOST:PORT. It answers 204 with `old` or `new` in `X-Home`.
-    #[schemars(with = "String")]
     pub url: BaseUrl,
     /// The home's admin listener, whose /share shows the text of the share file in force.
-    #[schemars(with = "String")]
     pub admin: BaseUrl,
 }
 
@@ -53,10 +51,8 @@ const NOT_OF_SESSIONS: [(&str, &str); 16] = [
 /// Keys that only a route of sessions has.
 const OF_SESSIONS: [&str; 2] = ["homes", "idle_timeout"];
 
-/// Refuses keys that contradict the judge. `table` is the file as it was written, without defaults.
-///
-/// # Errors
-/// One line that names both keys.
+/// Refuses keys that contradict the judge; the error names both. `table` is the file as it was written, without
+/// defaults.
 pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()> {
     if file.judge != JudgeSettings::Session {
         for key in OF_SESSIONS {

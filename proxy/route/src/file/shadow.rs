@@ -35,10 +35,8 @@ pub struct Shadow {
     /// The longest body of an answer to compare, both as received and decoded. With the judge `bytes`, bodies longer
     /// than 1 MiB are not kept in memory unless they are encoded; with other judges, each running comparison takes
     /// twice the body's size.
-    #[schemars(with = "String")]
     pub max_answer: Size,
     /// How long each side may take for its whole answer, including the connection; by default the shadow's own setting.
-    #[schemars(with = "Option<String>")]
     pub timeout: Option<Time>,
 }
 
@@ -58,10 +56,7 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// Checks the values that their types do not.
-    ///
-    /// # Errors
-    /// One line that names the key and says what is expected.
+    /// Checks the values that their types do not. An error names the key and says what is expected.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(
             self.noise <= Share::percent(90)?,
@@ -128,7 +123,6 @@ pub struct Slower {
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub percent: Share,
     /// A time.
-    #[schemars(with = "String")]
     pub time: Time,
 }
 

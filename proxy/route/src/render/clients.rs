@@ -15,18 +15,11 @@ pub(super) fn clients(front: &Front) -> String {
 
 /// The values of `X-Forwarded-Proto`, `-Host` and `-Port` for the sides.
 pub(super) fn forwarded(front: &Front) -> [(&'static str, &'static str); 3] {
-    match front.trusted_proxies.is_empty() {
-        true => [
-            ("X-Forwarded-Proto", "$scheme"),
-            ("X-Forwarded-Host", "\"\""),
-            ("X-Forwarded-Port", "\"\""),
-        ],
-        false => [
-            ("X-Forwarded-Proto", "$forwarded_proto"),
-            ("X-Forwarded-Host", "$forwarded_host"),
-            ("X-Forwarded-Port", "$forwarded_port"),
-        ],
-    }
+    let [proto, host, port] = match front.trusted_proxies.is_empty() {
+        true => ["$scheme", "\"\"", "\"\""],
+        false => ["$forwarded_proto", "$forwarded_host", "$forwarded_port"],
+    };
+    [("X-Forwarded-Proto", proto), ("X-Forwarded-Host", host), ("X-Forwarded-Port", port)]
 }
 
 const FORWARDED: &str = "

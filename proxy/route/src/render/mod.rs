@@ -327,11 +327,15 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     // Needed in every location that reads or sends a body, where otherwise the server's limit would apply.
     let limit = format!("    client_max_body_size {};\n", route.max_body());
     // nginx checks the length before it knows whether a request belongs to the route.
-    let (first_limit, too_long, on_new) = match too_long::is_needed(app, route) {
-        true => (String::new(), too_long::refused(&name), too_long::on_new(&name)),
-        false => {
-            (limit.clone(), String::new(), format!("{failed_new}{cache}{}", to(&new_side, &new)))
-        }
+    let is_limited_later = too_long::is_needed(app, route);
+    let to_new = format!("{failed_new}{cache}{}", to(&new_side, &new));
+    let (first_limit, too_long, on_new) = match is_limited_later {
+        true => (
+            "",
+            format!("    if (${name}_too_long) {{\n        return 413;\n    }}\n"),
+            &format!("    error_page 594 = @{name}_new;\n    return 594;\n"),
+        ),
+        false => (&*limit, String::new(), &to_new),
     };
     let mut text = format!(
         "location {matching} {{\n{first_limit}{too_many}    error_page 595 = @{name}_sampled;\n    \
@@ -343,24 +347,24 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
          {on_new}}}\n\n"
     );
     let mirrored = format!("{limit}{mirror}");
-    let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
+    let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: &str| {
         let _ = write!(
             text,
             "location @{name}_{which} {{\n    set $side {side};\n{mirror}{too_many}{failed}{to}}}\n\n"
         );
     };
-    if too_long::is_needed(app, route) {
-        named("new", "new", &limit, failed_new, cache.clone() + &to(&new_side, &new));
+    if is_limited_later {
+        named("new", "new", &limit, "", &to_new);
     }
-    named("sampled", "new", &mirrored, failed_new, cache + &to(&new_side, &new));
-    named("old", "old", &mirrored, failed_old, to(&old_side, &format!("{name}_old")));
+    named("sampled", "new", &mirrored, "", &to_new);
+    named("old", "old", &mirrored, failed_old, &to(&old_side, &format!("{name}_old")));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
-    named("stopped", "old", &mirrored, gone, at_last(&old_side, &app));
+    named("stopped", "old", &mirrored, gone, &at_last(&old_side, &app));
     if route.fallback() != Fallback::None {
-        named("fallback", "fallback", "", gone, at_last(&old_side, &format!("{name}_fallback")));
+        named("fallback", "fallback", "", gone, &at_last(&old_side, &format!("{name}_fallback")));
     }
     if is_rescued {
-        named("rescue", "rescue", "", gone, at_last(&new_side, &format!("{name}_rescue")));
+        named("rescue", "rescue", "", gone, &at_last(&new_side, &format!("{name}_rescue")));
     }
     let _ = write!(
         text,

@@ -21,14 +21,6 @@ pub(super) fn map(route: &Route) -> String {
     )
 }
 
-pub(super) fn refused(name: &str) -> String {
-    format!("    if (${name}_too_long) {{\n        return 413;\n    }}\n")
-}
-
-pub(super) fn on_new(name: &str) -> String {
-    format!("    error_page 594 = @{name}_new;\n    return 594;\n")
-}
-
 /// A regular expression for all decimal numbers above `number`.
 fn larger_than(number: u64) -> String {
     let digits = number.to_string();

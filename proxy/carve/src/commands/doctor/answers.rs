@@ -19,20 +19,16 @@ const OWN: [&str; 11] = [
     "age",
 ];
 
-/// The outcome of one request.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Whole {
-        status: u16,
-        headers: BTreeMap<String, Vec<String>>,
-        body: Vec<u8>,
-    },
-    /// No answer, for this reason.
-    None(String),
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    headers: BTreeMap<String, Vec<String>>,
+    body: Vec<u8>,
 }
 
 impl Answer {
-    pub(super) fn whole(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
+    pub(super) fn new(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
         let mut of_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in headers {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -46,76 +42,65 @@ impl Answer {
             };
             of_name.entry(name.as_str().to_owned()).or_default().push(value);
         }
-        Answer::Whole { status, headers: of_name, body }
+        Answer { status, headers: of_name, body }
     }
+}
 
-    /// The status, or why there is no answer.
-    pub(super) fn outcome(&self) -> String {
-        match self {
-            Answer::Whole { status, .. } => status.to_string(),
-            Answer::None(why) => format!("nothing ({why})"),
-        }
-    }
+/// An answer, or why there is none.
+pub(super) type Outcome = Result<Answer, String>;
+
+/// The status of an answer, or why there is none.
+pub(super) type Status = Result<u16, String>;
+
+pub(super) fn status(outcome: &Outcome) -> Status {
+    outcome.as_ref().map(|answer| answer.status).map_err(String::clone)
 }
 
 /// The differences between the app's answers and the proxy's, one line each. Ignores what differs between the app's own
 /// two answers.
-pub(super) fn differences(app: &[Answer; 2], proxied: &Answer) -> Vec<String> {
-    let (one, two, through) = match (&app[0], &app[1], proxied) {
-        (
-            Answer::Whole { status: one_status, headers: one, body: one_body },
-            Answer::Whole { status: two_status, headers: two, body: two_body },
-            Answer::Whole { status, headers: through, body },
-        ) => {
-            if one_status != status && two_status != status {
-                return vec![statuses(&app[0], proxied)];
-            }
-            let (one, two) = ((one, one_body), (two, two_body));
-            (one, two, (through, body))
+pub(super) fn differences(app: &[Outcome; 2], proxied: &Outcome) -> Vec<String> {
+    let [one, two, through] = match (app, proxied) {
+        ([Ok(one), Ok(two)], Ok(it)) if [one.status, two.status].contains(&it.status) => {
+            [one, two, it]
         }
-        (Answer::None(_), _, Answer::None(_)) | (_, Answer::None(_), Answer::None(_)) => {
-            return Vec::new();
-        }
-        _ => return vec![statuses(&app[0], proxied)],
+        ([Err(_), _] | [_, Err(_)], Err(_)) => return Vec::new(),
+        _ => return vec![differing(&status(&app[0]), &status(proxied))],
     };
     let mut lines = Vec::new();
-    let names: BTreeSet<&String> = one.0.keys().chain(through.0.keys()).collect();
+    let names: BTreeSet<&String> = one.headers.keys().chain(through.headers.keys()).collect();
     for name in names.into_iter().filter(|name| !OWN.contains(&name.as_str())) {
-        let [one, two, through] = [one.0, two.0, through.0].map(|headers| headers.get(name));
-        if one == through || one != two {
+        let [app, again, here] = [one, two, through].map(|it| it.headers.get(name));
+        if app == here || app != again {
             continue;
         }
-        lines.push(match (one, through) {
-            (Some(values), None) => {
-                format!("{name} is missing: the app sends {}", values.join(" | "))
-            }
-            (None, Some(values)) => format!("{name} is added: {}", values.join(" | ")),
-            (one, through) => {
-                let [one, through] =
-                    [one, through].map(|it| it.map(|it| it.join(" | ")).unwrap_or_default());
-                format!("{name}: the app sends {one}, through the proxy it is {through}")
+        lines.push(match [app, here].map(|values| values.map(|it| it.join(" | "))) {
+            [Some(values), None] => format!("{name} is missing: the app sends {values}"),
+            [None, Some(values)] => format!("{name} is added: {values}"),
+            both => {
+                let [app, here] = both.map(Option::unwrap_or_default);
+                format!("{name}: the app sends {app}, through the proxy it is {here}")
             }
         });
     }
-    if one.1 == two.1 && one.1 != through.1 {
-        let at = one.1.iter().zip(through.1).take_while(|(one, other)| one == other).count();
-        let (app, here) = (one.1.len(), through.1.len());
+    if one.body == two.body && one.body != through.body {
+        let at = one.body.iter().zip(&through.body).take_while(|(one, other)| one == other).count();
+        let (app, here) = (one.body.len(), through.body.len());
         lines.push(format!("the body differs from byte {at}: the app sends {app} bytes, through the proxy {here} come"));
     }
     lines
 }
 
-/// Compares only the statuses: one line if they differ, none if they match or both have no answer.
-pub(super) fn outcomes(app: &Answer, proxied: &Answer) -> Vec<String> {
-    let is_same = match (app, proxied) {
-        (Answer::Whole { status, .. }, Answer::Whole { status: other, .. }) => status == other,
-        // Two failures match, even if their messages differ.
-        (Answer::None(_), Answer::None(_)) => true,
-        _ => false,
-    };
-    if is_same { Vec::new() } else { vec![statuses(app, proxied)] }
+/// One line if the statuses differ, none if they match or both have no answer.
+pub(super) fn outcomes(app: &Status, proxied: &Status) -> Vec<String> {
+    // Two failures match, even if their messages differ.
+    let is_same = app.as_ref().ok() == proxied.as_ref().ok();
+    if is_same { Vec::new() } else { vec![differing(app, proxied)] }
 }
 
-fn statuses(app: &Answer, proxied: &Answer) -> String {
-    format!("the app answers {}, through the proxy it is {}", app.outcome(), proxied.outcome())
+fn differing(app: &Status, proxied: &Status) -> String {
+    let [app, proxied] = [app, proxied].map(|status| match status {
+        Ok(status) => status.to_string(),
+        Err(why) => format!("nothing ({why})"),
+    });
+    format!("the app answers {app}, through the proxy it is {proxied}")
 }

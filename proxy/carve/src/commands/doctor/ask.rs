@@ -4,12 +4,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-use ureq::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT, HOST};
+use anyhow::{Context, anyhow};
+use strum::{IntoStaticStr, VariantArray};
+use ureq::http::header::{CONTENT_LENGTH, COOKIE, EXPECT, HOST};
 use ureq::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ureq::{Agent, Body, SendBody};
 
-use super::answers::{Answer, differences, outcomes};
+use super::answers::{Answer, Outcome, differences, outcomes, status};
 
 /// Longest wait for a whole answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -22,23 +23,14 @@ const LONG_COOKIE: usize = 9000;
 pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
 /// How an upload announces its length.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, IntoStaticStr, VariantArray)]
 pub(super) enum Transfer {
+    #[strum(serialize = "with its length")]
     Length,
+    #[strum(serialize = "chunked")]
     Chunked,
+    #[strum(serialize = "with Expect: 100-continue")]
     Expect,
-}
-
-impl Transfer {
-    pub(super) const ALL: [Transfer; 3] = [Transfer::Length, Transfer::Chunked, Transfer::Expect];
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Transfer::Length => "with its length",
-            Transfer::Chunked => "chunked",
-            Transfer::Expect => "with Expect: 100-continue",
-        }
-    }
 }
 
 /// The app and the proxy in front of it.
@@ -76,49 +68,34 @@ impl Sides {
         Ok(Sides { agent: config.build().into(), app, proxy, headers, ca })
     }
 
-    /// # Errors
-    /// If the app does not answer, since there is then nothing to compare with.
+    /// Fails if the app does not answer, since there is then nothing to compare with.
     pub(super) fn app_answers(&self, path: &str) -> anyhow::Result<()> {
-        match self.get(&self.app, Method::GET, path, &Vec::new()) {
-            Answer::None(why) => bail!("{} does not answer: {why}", self.app),
-            Answer::Whole { .. } => Ok(()),
-        }
+        let answer = self.get(&self.app, Method::GET, path, &Vec::new());
+        answer.map(drop).map_err(|why| anyhow!("{} does not answer: {why}", self.app))
     }
 
     /// Requests a path in several ways. Returns the name of each way and the differences found.
     pub(super) fn page(&self, path: &str) -> Vec<(&'static str, Vec<String>)> {
-        let long = HeaderValue::from_str(&format!("carve_doctor={}", "x".repeat(LONG_COOKIE)));
+        let long = format!("carve_doctor={}", "x".repeat(LONG_COOKIE));
         let proxy = self.proxy.authority().map_or("", |it| it.host());
-        let ways = [
-            ("GET", Method::GET, Vec::new()),
-            ("HEAD", Method::HEAD, Vec::new()),
-            (
-                "GET, compressed,",
-                Method::GET,
-                vec![(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))],
-            ),
-            (
-                "GET with a cookie of 9 kB",
-                Method::GET,
-                long.map(|it| vec![(COOKIE, it)]).unwrap_or_default(),
-            ),
-            (
-                "GET from a load balancer with TLS",
-                Method::GET,
-                [
-                    ("x-forwarded-proto", "https"),
-                    ("x-forwarded-port", "443"),
-                    ("x-forwarded-host", proxy),
-                ]
-                .iter()
-                .filter_map(|(name, value)| {
-                    Some((HeaderName::from_static(name), value.parse().ok()?))
-                })
-                .collect(),
-            ),
+        let balanced = [
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-port", "443"),
+            ("x-forwarded-host", proxy),
+        ];
+        let ways: [(_, _, &[(&str, &str)]); 5] = [
+            ("GET", Method::GET, &[]),
+            ("HEAD", Method::HEAD, &[]),
+            ("GET, compressed,", Method::GET, &[("accept-encoding", "gzip")]),
+            ("GET with a cookie of 9 kB", Method::GET, &[("cookie", &long)]),
+            ("GET from a load balancer with TLS", Method::GET, &balanced),
         ];
         ways.into_iter()
             .map(|(name, method, headers)| {
+                let header = |(name, value): &(&str, &str)| {
+                    Some((name.parse().ok()?, HeaderValue::from_str(value).ok()?))
+                };
+                let headers: Headers = headers.iter().filter_map(header).collect();
                 let ask = |side| self.get(side, method.clone(), path, &headers);
                 // Asks the proxy between the two requests to the app, so that what changes with time also differs
                 // between the app's two answers.
@@ -140,19 +117,13 @@ impl Sides {
                 headers.push((EXPECT, HeaderValue::from_static("100-continue")));
             }
             let mut body = io::repeat(b'x').take(size);
-            let answer = self.request(
-                side,
-                Method::POST,
-                path,
-                &headers,
-                TIMEOUT * 4,
-                SendBody::from_reader(&mut body),
-            );
-            whole(answer)
+            let body = SendBody::from_reader(&mut body);
+            let sent = self.request(side, Method::POST, path, &headers, TIMEOUT * 4, body);
+            status(&whole(sent))
         };
         match send(&self.app) {
             // The app has answered and closed before it read everything, so it is chance whether its answer arrives.
-            Answer::None(_) => Vec::new(),
+            Err(_) => Vec::new(),
             answer => outcomes(&answer, &send(&self.proxy)),
         }
     }
@@ -161,15 +132,10 @@ impl Sides {
     pub(super) fn stream(&self, path: &str, lasting: Duration) -> Vec<String> {
         // One after the other: a server with one thread would answer only one.
         let [app, proxied] = [&self.app, &self.proxy].map(|side| self.lasts(side, path, lasting));
-        let (app, proxied) = match (app, proxied) {
-            (Ok(app), Ok(proxied)) => (app, proxied),
-            (app, proxied) => {
-                let [app, proxied] =
-                    [app, proxied].map(|it| it.map_or_else(Answer::None, |it| it.answer()));
-                return outcomes(&app, &proxied);
-            }
-        };
-        let mut lines = outcomes(&app.answer(), &proxied.answer());
+        let [app_status, status] = [&app, &proxied]
+            .map(|it| it.as_ref().map(|lasted| lasted.status).map_err(String::clone));
+        let mut lines = outcomes(&app_status, &status);
+        let (Ok(app), Ok(proxied)) = (app, proxied) else { return lines };
         if proxied.first > app.first + LATE {
             let (app, proxied) = (app.first.as_secs_f32(), proxied.first.as_secs_f32());
             lines.push(format!(
@@ -205,7 +171,7 @@ impl Sides {
         }
     }
 
-    fn get(&self, side: &Uri, method: Method, path: &str, headers: &Headers) -> Answer {
+    fn get(&self, side: &Uri, method: Method, path: &str, headers: &Headers) -> Outcome {
         whole(self.request(side, method, path, headers, TIMEOUT, SendBody::none()))
     }
 
@@ -246,22 +212,13 @@ struct Lasted {
     end: Option<Duration>,
 }
 
-impl Lasted {
-    fn answer(&self) -> Answer {
-        Answer::whole(self.status, &Default::default(), Vec::new())
-    }
-}
-
-fn whole(answer: Result<Response<Body>, ureq::Error>) -> Answer {
-    let mut answer = match answer {
-        Ok(answer) => answer,
-        Err(error) => return Answer::None(error.to_string()),
-    };
+fn whole(answer: Result<Response<Body>, ureq::Error>) -> Outcome {
+    let mut answer = answer.map_err(|error| error.to_string())?;
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
     let mut body = Vec::new();
     match answer.body_mut().as_reader().take(MAX_BODY).read_to_end(&mut body) {
-        Ok(_) => Answer::whole(status, &headers, body),
-        Err(error) => Answer::None(format!("{status}, and then {error}")),
+        Ok(_) => Ok(Answer::new(status, &headers, body)),
+        Err(error) => Err(format!("{status}, and then {error}")),
     }
 }
 

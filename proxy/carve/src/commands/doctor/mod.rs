@@ -6,7 +6,6 @@ mod websocket;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use clap::Args;
 use route::Size;
 use serde::Serialize;
 use service_kit::arguments::{Usage, timeout};
+use strum::VariantArray;
 use ureq::http::{HeaderName, HeaderValue, Uri};
 
 use crate::place::RunDir;
@@ -49,8 +49,8 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
     /// A header of each request, such as the cookie of a login; can be repeated
-    #[arg(long, value_name = "NAME: VALUE")]
-    header: Vec<Header>,
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    header: Vec<(HeaderName, HeaderValue)>,
     /// A path where the app opens a WebSocket; can be repeated
     #[arg(long, value_name = "PATH")]
     websocket: Vec<String>,
@@ -76,19 +76,11 @@ pub(crate) struct Doctor {
     run: RunDir,
 }
 
-/// A header to send.
-#[derive(Clone, Debug)]
-struct Header(HeaderName, HeaderValue);
-
-impl FromStr for Header {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        let (name, value) = text.split_once(':').context("must be NAME: VALUE")?;
-        let value = value.trim().parse().with_context(|| format!("{name}'s value"))?;
-        let name = name.trim().parse().with_context(|| format!("{name:?} is not a header name"))?;
-        Ok(Header(name, value))
-    }
+fn header(text: &str) -> anyhow::Result<(HeaderName, HeaderValue)> {
+    let (name, value) = text.split_once(':').context("must be NAME: VALUE")?;
+    let value = value.trim().parse().with_context(|| format!("{name}'s value"))?;
+    let name = name.trim().parse().with_context(|| format!("{name:?} is not a header name"))?;
+    Ok((name, value))
 }
 
 /// What was tried, and what differs through the proxy; `differs` is empty if nothing does.
@@ -107,40 +99,35 @@ impl Doctor {
                 return Err(Usage(format!("{path:?}: a path must begin with /")).into());
             }
         }
-        let headers: Vec<_> = self.header.iter().map(|it| (it.0.clone(), it.1.clone())).collect();
-        let sides = Sides::new(app, proxy, headers, self.ca.as_deref())?;
+        let sides = &Sides::new(app, proxy, self.header.clone(), self.ca.as_deref())?;
         sides.app_answers(&self.paths[0])?;
         let findings = thread::scope(|scope| -> anyhow::Result<Vec<Finding>> {
             // These wait most of the time, so each gets a thread.
-            let waits: Vec<_> = (self.websocket.iter().map(|path| (path, true)))
-                .chain(self.stream.iter().map(|path| (path, false)))
-                .map(|(path, is_websocket)| {
-                    let sides = &sides;
-                    scope.spawn(move || match is_websocket {
-                        true => finding(
-                            format!("WebSocket {path}"),
-                            sides.websocket(path, self.lasting),
-                        ),
-                        false => {
-                            finding(format!("stream {path}"), sides.stream(path, self.lasting))
-                        }
-                    })
-                })
-                .collect();
+            let mut waits = Vec::new();
+            for path in &self.websocket {
+                let talk = move || sides.websocket(path, self.lasting);
+                waits.push((format!("WebSocket {path}"), scope.spawn(talk)));
+            }
+            for path in &self.stream {
+                let read = move || sides.stream(path, self.lasting);
+                waits.push((format!("stream {path}"), scope.spawn(read)));
+            }
             let mut findings = Vec::new();
             for path in &self.paths {
                 for (name, differs) in sides.page(path) {
-                    findings.push(finding(format!("{name} {path}"), differs));
+                    findings.push(Finding { tried: format!("{name} {path}"), differs });
                 }
             }
             for path in &self.upload {
-                for transfer in Transfer::ALL {
-                    let tried = format!("POST {path} of {}, {}", self.size, transfer.as_str());
-                    findings.push(finding(tried, sides.upload(path, self.size.0, transfer)));
+                for &transfer in Transfer::VARIANTS {
+                    let tried = format!("POST {path} of {}, {}", self.size, <&str>::from(transfer));
+                    let differs = sides.upload(path, self.size.0, transfer);
+                    findings.push(Finding { tried, differs });
                 }
             }
-            for wait in waits {
-                findings.push(wait.join().map_err(|_| anyhow::anyhow!("a thread has failed"))?);
+            for (tried, wait) in waits {
+                let differs = wait.join().map_err(|_| anyhow::anyhow!("a thread has failed"))?;
+                findings.push(Finding { tried, differs });
             }
             Ok(findings)
         })?;
@@ -168,12 +155,8 @@ impl Doctor {
         let started = match (&self.app, &self.proxy) {
             (Some(_), Some(_)) => None,
             _ => {
-                let run_dir = self.run.path()?;
-                let nothing = || {
-                    format!("nothing was started in {}: give --app and --proxy", run_dir.display())
-                };
-                let started = carve::local::render::started_in(&run_dir)?.with_context(nothing)?;
-                Some((started.old, format!("http://{}", self.run.started()?.addresses.proxy)))
+                let old = self.run.sides("--app and --proxy")?.old;
+                Some((old, format!("http://{}", self.run.started()?.addresses.proxy)))
             }
         };
         let (app, proxy) = started.unwrap_or_default();
@@ -189,8 +172,4 @@ impl Doctor {
         };
         Ok((url(&self.app, app, "--app")?, url(&self.proxy, proxy, "--proxy")?))
     }
-}
-
-fn finding(tried: String, differs: Vec<String>) -> Finding {
-    Finding { tried, differs }
 }

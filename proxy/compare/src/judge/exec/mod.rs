@@ -23,7 +23,7 @@ use crate::judge::verdict::Verdict;
 use crate::judge::{Answer, Asked};
 use program::Program;
 use route::{ExecSettings, Time};
-use stats::{Counters, Trouble, add_one};
+use stats::Trouble;
 pub use stats::{Failure, Stats};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -39,7 +39,7 @@ pub(crate) struct Exec {
     freed: Condvar,
     /// All kinds that were ever declared, at most [`message::MAX_KINDS`].
     kinds: Mutex<BTreeSet<Arc<str>>>,
-    counters: Counters,
+    stats: Mutex<Stats>,
 }
 
 /// The program's process, if it runs, and when the next one may start.
@@ -96,7 +96,7 @@ impl Exec {
             runner: Mutex::new(Some(Runner::default())),
             freed: Condvar::new(),
             kinds: Mutex::default(),
-            counters: Counters::default(),
+            stats: Mutex::default(),
         })
     }
 
@@ -104,9 +104,9 @@ impl Exec {
     pub(crate) fn start(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + self.settings.start_timeout.0;
         let Some(mut lease) = self.lease(deadline) else { bail!("the program is busy") };
-        match self.ready(lease.runner(), deadline) {
+        match self.ready(&mut lease.runner, deadline) {
             Ok(_) => Ok(()),
-            Err(refused) => bail!("{}", self.explain(lease.runner(), refused)),
+            Err(refused) => bail!("{}", self.explain(&mut lease.runner, refused)),
         }
     }
 
@@ -115,11 +115,11 @@ impl Exec {
         let timeout = self.settings.timeout.0;
         let deadline = Instant::now() + timeout;
         let Some(mut lease) = self.lease(deadline) else {
-            add_one(&self.counters.busy);
+            locked(&self.stats).busy += 1;
             let reason = format!("the program was busy with other pairs for {timeout:?}");
             return Verdict::Unjudged { reason };
         };
-        let runner = lease.runner();
+        let runner = &mut lease.runner;
         let asked = self
             .ready(runner, deadline)
             .and_then(|running| Ok(running.judge(timeout, asked, old, new)?));
@@ -138,7 +138,7 @@ impl Exec {
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        self.counters.read()
+        *locked(&self.stats)
     }
 
     /// Takes the program for one pair; `None` if other pairs keep it until the deadline.
@@ -167,7 +167,7 @@ impl Exec {
                     let why = format!("the program failed and starts again in {wait:.1?}");
                     return Err(Refused::Waiting(why));
                 }
-                add_one(&self.counters.starts);
+                locked(&self.stats).starts += 1;
                 let program = Program::spawn(&self.settings)?;
                 none.insert(Running { program, since: now, kinds: None, last_id: 0 })
             }
@@ -205,11 +205,11 @@ impl Exec {
     fn explain(&self, runner: &mut Runner, refused: Refused) -> String {
         match refused {
             Refused::Waiting(why) => {
-                add_one(&self.counters.waiting);
+                locked(&self.stats).waiting += 1;
                 why
             }
             Refused::Failed(Trouble { failure, why }) => {
-                add_one(&self.counters.failures[failure as usize]);
+                locked(&self.stats).failures[failure as usize] += 1;
                 runner.failed();
                 let (program, reason) = (&self.settings.command[0], <&str>::from(failure));
                 tracing::warn!(program, reason, why, "the judge's program failed");
@@ -259,12 +259,6 @@ impl Running {
 struct Lease<'e> {
     exec: &'e Exec,
     runner: Runner,
-}
-
-impl Lease<'_> {
-    fn runner(&mut self) -> &mut Runner {
-        &mut self.runner
-    }
 }
 
 impl Drop for Lease<'_> {

@@ -1,7 +1,5 @@
 //! Counts of starts and failures of the user's program.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use strum::{EnumCount, IntoStaticStr, VariantArray};
 
 /// Why the user's program was killed.
@@ -40,7 +38,8 @@ pub(super) struct Trouble {
 pub struct Stats {
     /// How often the program was started, restarts included.
     pub starts: u64,
-    failures: [u64; Failure::COUNT],
+    /// In the order of [`Failure`].
+    pub(super) failures: [u64; Failure::COUNT],
     /// Pairs that were not judged because the program was starting, or waiting for its next start.
     pub waiting: u64,
     /// Pairs that were not judged because the program was busy with earlier pairs.
@@ -57,29 +56,4 @@ impl Stats {
     pub fn failures_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Failure::VARIANTS.iter().map(<&str>::from).zip(self.failures)
     }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Counters {
-    pub(super) starts: AtomicU64,
-    /// In the order of [`Failure`].
-    pub(super) failures: [AtomicU64; Failure::COUNT],
-    pub(super) waiting: AtomicU64,
-    pub(super) busy: AtomicU64,
-}
-
-impl Counters {
-    pub(super) fn read(&self) -> Stats {
-        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Stats {
-            starts: value(&self.starts),
-            failures: std::array::from_fn(|i| value(&self.failures[i])),
-            waiting: value(&self.waiting),
-            busy: value(&self.busy),
-        }
-    }
-}
-
-pub(super) fn add_one(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }

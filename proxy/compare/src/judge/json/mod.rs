@@ -84,11 +84,12 @@ impl Rules {
                     way.steps.pop();
                 }
             }
-            (old_node, new_node) => {
-                if !self.is_same(old_node, new_node) {
-                    way.differs(Some(old), Some(new));
-                }
+            (Node::Null, Node::Null) => {}
+            (Node::Bool(old), Node::Bool(new)) if old == new => {}
+            (Node::String(old), Node::String(new)) if old == new => {}
+            (Node::Number(old), Node::Number(new)) if number::is_same(old, new, self.tolerance) => {
             }
+            _ => way.differs(Some(old), Some(new)),
         }
     }
 
@@ -103,17 +104,6 @@ impl Rules {
         match (old, new) {
             (Some(old), Some(new)) => self.compare_trees(old, new, ignored, way),
             _ => way.differs(old, new),
-        }
-    }
-
-    /// Whether two values are the same, if they are not both arrays or both objects.
-    fn is_same(&self, old: &Node<'_>, new: &Node<'_>) -> bool {
-        match (old, new) {
-            (Node::Null, Node::Null) => true,
-            (Node::Bool(old), Node::Bool(new)) => old == new,
-            (Node::String(old), Node::String(new)) => old == new,
-            (Node::Number(old), Node::Number(new)) => number::is_same(old, new, self.tolerance),
-            _ => false,
         }
     }
 }

@@ -31,18 +31,9 @@ impl Pointer {
 }
 
 fn unescaped(raw: &str) -> Option<String> {
-    let mut parts = raw.split('~');
-    let mut name = parts.next()?.to_owned();
-    for part in parts {
-        let (escaped, rest) = match part.as_bytes().first()? {
-            b'0' => ('~', &part[1..]),
-            b'1' => ('/', &part[1..]),
-            _ => return None,
-        };
-        name.push(escaped);
-        name.push_str(rest);
-    }
-    Some(name)
+    let is_valid = raw.split('~').skip(1).all(|part| part.starts_with(['0', '1']));
+    // In this order, since ~01 is ~1 and not a slash (RFC 6901, section 4).
+    is_valid.then(|| raw.replace("~1", "/").replace("~0", "~"))
 }
 
 /// A key or index as a segment of a pointer.

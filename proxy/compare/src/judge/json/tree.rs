@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Deserializer;
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// How deep arrays and objects may be nested. Comparing recurses once for each level.
@@ -54,7 +54,8 @@ impl<'a> Tree<'a> {
             }
             Some(b'{') => {
                 let depth = deeper()?;
-                let Members(members) = serde_json::from_str(raw).map_err(wrong)?;
+                let mut reader = serde_json::Deserializer::from_str(raw);
+                let members = reader.deserialize_map(Members).map_err(wrong)?;
                 let mut object: BTreeMap<String, Vec<Tree<'a>>> = BTreeMap::new();
                 for (key, value) in members {
                     object.entry(key).or_default().push(Self::build(value, depth)?);
@@ -73,29 +74,21 @@ fn position(error: &serde_json::Error) -> String {
     format!("{what}, line {}, column {}", error.line(), error.column())
 }
 
-/// An object's members in order, repeated keys included.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+/// Reads an object's members in order, repeated keys included.
+struct Members;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, &'de RawValue)>;
 
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Vec<(String, &'de RawValue)>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
         }
-
-        deserializer.deserialize_map(Collect).map(Members)
+        Ok(members)
     }
 }
