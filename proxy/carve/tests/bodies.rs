@@ -231,6 +231,7 @@ impl Place {
         write("new-gone", &format!("{both}new.url = \"http://{gone}\"\n"));
         write("old-gone", &format!("{both}old.url = \"http://{gone}\"\n"));
         write("read", "");
+        write("bare", "body = \"none\"");
         let url = |side: &Side| format!("http://{}", side.addr).parse().unwrap();
         let stack = start(|it| {
             it.routes = routes.path().to_owned();
@@ -323,15 +324,20 @@ fn other_methods_and_routes_without_bodies(place: &Place) {
         let answer = send(&place.stack, "PUT /once", "new", &id, &body, how);
         assert_eq!((answer.status, answer.served_by()), (200, "old"));
         assert_is_whole(&place.old.got(&id, false)[0], "PUT /once", &body);
-        // A route that only reads drops the body, for the shadow too.
-        let id = format!("get-{how:?}");
+        // As does the app where a route that only reads gets a body.
+        let id = format!("read-{how:?}");
         let answer = send(&place.stack, "GET /read", "new", &id, &body, how);
+        assert_eq!((answer.status, answer.served_by()), (200, "old"));
+        assert_is_whole(&place.old.got(&id, false)[0], "GET /read", &body);
+        // It is dropped, for the shadow too, if the route file says so.
+        let id = format!("bare-{how:?}");
+        let answer = send(&place.stack, "GET /bare", "new", &id, &body, how);
         assert_eq!((answer.status, answer.served_by()), (200, "new"));
         let bare = |side: &Side, by_shadow| {
             let got = side.got(&id, by_shadow);
             got.first().map(|got| (got.line.clone(), got.body.len()))
         };
-        let expected = Some(("GET /read HTTP/1.1".to_owned(), 0));
+        let expected = Some(("GET /bare HTTP/1.1".to_owned(), 0));
         assert_eq!(bare(&place.new, false), expected);
         let compared = || bare(&place.new, true) == expected && bare(&place.old, true) == expected;
         assert!(holds_within(Duration::from_secs(20), compared), "{id} by the shadow");

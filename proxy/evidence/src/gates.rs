@@ -244,7 +244,7 @@ impl Gates {
     /// Sets `equal_timeout`, and keeps either the test of differences or the gate `mismatches`. If the shadow measures
     /// how often the old side differs from itself, a single difference is no fault, so the test replaces the gate.
     fn for_route(mut self, route: &Route) -> Gates {
-        let (new, old) = (route.file.new.timeout.0, route.file.old.timeout.0);
+        let (new, old) = (route.file.new.timeout().0, route.file.old.timeout().0);
         let is_within = |bound: &f64| *bound <= new.min(old).as_secs_f64();
         let within = service_kit::DURATION_BUCKETS.into_iter().rfind(is_within);
         self.equal_timeout = within.filter(|_| new != old && !route.is_session());

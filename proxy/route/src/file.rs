@@ -63,7 +63,8 @@ pub struct RouteFile {
     #[serde(default = "rescue_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub rescue_limit: u32,
-    /// What nginx does with a request's body. By default none if the methods are GET and HEAD, else buffered.
+    /// What nginx does with a request's body. By default buffered; if the methods are GET and HEAD, a request with a
+    /// body belongs to the old side.
     pub body: Option<Body>,
     /// The longest body of a request; clients get 413 for longer ones. 16k by default; with the judge session 0, which
     /// is no limit.
@@ -258,7 +259,7 @@ impl Route {
 
     /// A warning about valid settings that are probably not intended; `None` if there are none.
     pub fn warning(&self) -> Option<String> {
-        let (old, new) = (self.file.old.timeout, self.file.new.timeout);
+        let (old, new) = (self.file.old.timeout(), self.file.new.timeout());
         (old != new && !self.is_session()).then(|| {
             format!(
                 "old.timeout is {old} and new.timeout {new}: an answer that takes a time between the two fails on one \

@@ -142,12 +142,20 @@ pub struct Side {
     pub url: Option<SideUrl>,
     /// How long connecting to the side may take.
     pub connect_timeout: Time,
-    /// How long the side may be silent before and during an answer.
-    pub timeout: Time,
+    /// How long the side may be silent before and during an answer: by default 10 s if the other side then answers, else
+    /// as long as the app.
+    pub timeout: Option<Time>,
     /// Whether status 500 means that the pod is broken: nginx then asks another pod, and sends a pod with three such
     /// answers no requests for a while. Only for a side that never answers 500 because of a client's request, and whose
     /// pods nginx knows.
     pub retry_500: bool,
+}
+
+impl Side {
+    /// How long the side may be silent before the other side is asked.
+    pub fn timeout(&self) -> Time {
+        self.timeout.unwrap_or(Time::seconds(10))
+    }
 }
 
 impl Default for Side {
@@ -156,7 +164,7 @@ impl Default for Side {
             name: None,
             url: None,
             connect_timeout: Time::seconds(1),
-            timeout: Time::seconds(10),
+            timeout: None,
             retry_500: false,
         }
     }

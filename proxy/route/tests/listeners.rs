@@ -111,7 +111,8 @@ fn behind_tls(app: SocketAddr, addr: SocketAddr, folder: &std::path::Path) -> Pr
          server {{ listen {addr} ssl default_server; ssl_reject_handshake on; }}\n\
          server {{ listen {addr} ssl; server_name app.example; ssl_certificate cert.pem; ssl_certificate_key key.pem;\n\
          location = /base/moved {{ return 302 https://$host/base/there; }}\n\
-         location /base/ {{ proxy_pass http://{app}/; proxy_set_header Host $host; }} }} }}\n"
+         location /base/ {{ proxy_pass http://{app}/; proxy_set_header Host $host;\n\
+         proxy_ignore_headers X-Accel-Redirect; }} }} }}\n"
     );
     std::fs::write(folder.join("tls.conf"), conf).unwrap();
     let mut nginx = Command::new("nginx");

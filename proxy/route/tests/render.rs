@@ -176,3 +176,37 @@ fn one_server_is_asked_once() {
         !files.iter().any(|(_, text)| text.contains("next_upstream") || text.contains("resolve"))
     );
 }
+
+#[test]
+fn a_side_that_nobody_stands_in_for_may_take_as_long_as_the_app() {
+    let carve = CarveFile::parse("[app]\ntimeout = \"1m\"").unwrap();
+    let read = |carve: &CarveFile, text: &str, location: &str| {
+        let route = Route::parse("report", &format!("path = \"/report\"\n{text}")).unwrap();
+        let files = render::all(carve, &[route], &upstreams());
+        let block = block(&files, "locations.conf", location);
+        let (_, time) = block.split_once("proxy_read_timeout ").unwrap();
+        time.split(';').next().unwrap().to_owned()
+    };
+    let (new, old) = ("location @report_new", "location @report_old");
+    let (alone, own) = ("fallback = \"none\"", "fallback = \"none\"\nold.timeout = \"3s\"");
+    assert_eq!([new, old].map(|it| read(&carve, "", it)), ["10s", "10s"]);
+    assert_eq!([new, old].map(|it| read(&carve, "fallback = \"new-to-old\"", it)), ["10s", "60s"]);
+    assert_eq!([new, old].map(|it| read(&carve, alone, it)), ["60s", "60s"]);
+    assert_eq!([new, old].map(|it| read(&carve, own, it)), ["60s", "3s"]);
+    assert_eq!(read(&CarveFile::default(), alone, old), "365d");
+    // Also before a share is given.
+    let stopped = "location @report_stopped";
+    assert_eq!(["", own].map(|it| read(&carve, it, stopped)), ["60s", "60s"]);
+}
+
+#[test]
+fn an_event_stream_is_not_mirrored() {
+    let route = Route::parse("report", "path = \"/report\"").unwrap();
+    let files = render::all(&CarveFile::default(), &[route], &upstreams());
+    let (_, maps) = files.iter().find(|(name, _)| *name == "routes.conf").unwrap();
+    let stream =
+        "map $http_accept $wants_no_stream {\n    default 1;\n    ~text/event-stream 0;\n}";
+    let mirrored =
+        "    default 0;\n    \"1 GET\" $wants_no_stream;\n    \"1 HEAD\" $wants_no_stream;\n}";
+    assert!(maps.contains(stream) && maps.contains(mirrored), "{maps}");
+}

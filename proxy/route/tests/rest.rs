@@ -14,15 +14,19 @@ use std::time::Duration;
 use route::{CarveFile, Route};
 use support::{Front, Process, Setup, WebSocket, app, ask, connect, eventually, header, read};
 
-/// A front before each app, with this `carve.toml`.
+/// A front before each app, with this `carve.toml` and a route that only reads.
 fn fronts(carve: &str) -> Vec<(Process, Front, SocketAddr)> {
+    fronts_of(carve, "path = \"/report/*\"")
+}
+
+fn fronts_of(carve: &str, route: &str) -> Vec<(Process, Front, SocketAddr)> {
     let start = |file: &&str| {
         let address = service_kit::free_address().unwrap();
         let process = app(file, address);
         let side: route::SideUrl = format!("http://{address}").parse().unwrap();
         let setup = Setup {
             carve: CarveFile::parse(carve).unwrap(),
-            routes: vec![Route::parse("report", "path = \"/report/*\"").unwrap()],
+            routes: vec![Route::parse("report", route).unwrap()],
             old: side.clone(),
             new: side,
         };
@@ -106,18 +110,18 @@ fn bodies_of_any_size_stream_to_the_app_also_at_the_path_of_a_route() {
 
 #[test]
 fn a_limit_of_the_route_counts_for_the_route_alone() {
-    for (_app, front, _) in fronts("") {
+    for (_app, front, _) in fronts_of("", "path = \"/report/*\"\nmethods = [\"POST\"]") {
         for percent in [0, 100] {
             front.split("report", percent, false);
             front.reload();
             let state = || ask(front.admin, "GET /split/report", "", b"").body;
             assert!(eventually(|| state().trim() == percent.to_string()));
-            let status = |body: &[u8]| ask(front.addr, "GET /report/a", "", body).status;
+            let status = |body: &[u8]| ask(front.addr, "POST /report/a", "", body).status;
             assert_eq!((status(&bytes(16 << 10)), status(&bytes((16 << 10) + 1))), (200, 413));
             assert_eq!(status(&bytes(100_000)), 413);
             let chunk = [b"4e20\r\n", &bytes(20_000)[..], b"\r\n0\r\n\r\n"];
             let mut stream = connect(front.addr);
-            let head = "GET /report/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+            let head = "POST /report/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
                         Transfer-Encoding: chunked\r\n\r\n";
             stream.write_all(head.as_bytes()).unwrap();
             let _ = stream.write_all(&chunk.concat());
@@ -129,14 +133,51 @@ fn a_limit_of_the_route_counts_for_the_route_alone() {
 #[test]
 fn events_come_at_once_and_last_over_silence_and_a_reload() {
     for (_app, front, _) in fronts("") {
-        let mut stream = connect(front.addr);
-        stream
-            .write_all(b"GET /events?17 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            .unwrap();
-        let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-        assert!(lines.any(|line| line == "data: first"));
+        let open = |path: &str| {
+            let mut stream = connect(front.addr);
+            let head = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            BufReader::new(stream).lines().map_while(Result::ok)
+        };
+        // The path of a route is no exception.
+        let mut streams = ["/events?17", "/report/events?17"].map(open);
+        for lines in &mut streams {
+            assert!(lines.any(|line| line == "data: first"));
+        }
         front.reload();
-        assert!(lines.any(|line| line == "data: last"), "after 17 s of silence");
+        for lines in &mut streams {
+            assert!(lines.any(|line| line == "data: last"), "after 17 s of silence");
+        }
+    }
+}
+
+#[test]
+fn a_route_at_0_percent_gets_what_the_app_answers() {
+    for (_app, front, app) in fronts("") {
+        let long = front.ask("GET /report/long-cookie", "");
+        assert_eq!((long.status, long.header("set-cookie").len()), (200, 9002));
+        // The app decides what a body of a GET means.
+        let asked = |addr, body: &[u8]| ask(addr, "GET /report/a", "", body);
+        for body in [&b""[..], b"body", &bytes(100_000)] {
+            let (through, direct) = (asked(front.addr, body), asked(app, body));
+            let length = body.len().to_string();
+            assert_eq!((through.status, through.header("x-body")), (200, &*length));
+            assert_eq!((direct.status, direct.header("x-body")), (200, &*length));
+        }
+    }
+}
+
+#[test]
+fn requests_that_an_app_drops_fail_alone() {
+    let writes = "path = \"/report/*\"\nmethods = [\"any\"]";
+    for (_app, front, _) in fronts("").into_iter().chain(fronts_of("", writes)) {
+        for path in ["/drop", "/report/drop"] {
+            for _ in 0..10 {
+                assert_eq!(front.ask(&format!("GET {path}"), "").status, 502);
+                assert_eq!(front.ask("GET /", "").status, 200);
+                assert_eq!(front.ask("GET /report/a", "").status, 200);
+            }
+        }
     }
 }
 

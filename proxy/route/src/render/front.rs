@@ -59,6 +59,18 @@ pub(super) fn front(carve: &CarveFile) -> String {
     if has_grpc(carve) {
         text += GRPC;
     }
+    if !app.buffering {
+        text += "\nproxy_buffering off;\n";
+    }
+    if front.max_line.0 > DEFAULT_LINE {
+        // The largest head of an answer. nginx requires these three sizes to match.
+        let line = front.max_line;
+        let _ = writeln!(
+            text,
+            "\nproxy_buffer_size {line};\nproxy_buffers 4 {line};\nproxy_busy_buffers_size {line};\n\
+             grpc_buffer_size {line};"
+        );
+    }
     for (header, value) in &carve.headers.response {
         let _ = writeln!(text, "proxy_hide_header {header};");
         if !value.is_empty() {
@@ -194,7 +206,7 @@ fn with_underscores(header: &str) -> Vec<String> {
 
 /// The content of an app's location.
 pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &SideUrl) -> String {
-    let CarveFile { front, app, .. } = carve;
+    let app = &carve.app;
     let mut text = "include page-errors.conf;\nset $side old;\n\
                     proxy_socket_keepalive on; # detects a dead peer\n"
         .to_owned();
@@ -205,15 +217,7 @@ pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &
         let _ = writeln!(text, "proxy_next_upstream_tries {tries};");
     }
     if !app.buffering {
-        text += "proxy_request_buffering off;\nproxy_buffering off;\n";
-    }
-    if front.max_line.0 > DEFAULT_LINE {
-        // The largest head of an answer. nginx requires these three sizes to match.
-        let line = front.max_line;
-        let _ = writeln!(
-            text,
-            "proxy_buffer_size {line};\nproxy_buffers 4 {line};\nproxy_busy_buffers_size {line};"
-        );
+        text += "proxy_request_buffering off;\n";
     }
     if app.websocket {
         text += "include headers.conf;\nproxy_set_header Upgrade $passed_upgrade;\n\
@@ -223,4 +227,4 @@ pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &
 }
 
 /// The largest head of an answer that nginx accepts by default.
-const DEFAULT_LINE: u64 = 8 << 10;
+const DEFAULT_LINE: u64 = 4 << 10;

@@ -147,8 +147,10 @@ const LONG: &str = "(?=.*(age|revalidate|error)=0*([6-9][0-9]|[1-9][0-9][0-9]))"
 const MAPS: &str = "#
 # $NAME_arm: the side that a request of the route is assigned to: the one that its client chose ($chosen_arm), else the
 # split's.
-# $NAME_mirrored: whether the shadow gets the request too, whichever side answers the client.
+# $NAME_mirrored: whether the shadow gets the request too, whichever side answers the client. Never a client that reads
+# events: both streams would take events from it.
 # $mirrored_route: tells the shadow the route of a mirrored request.
+# $has_body: whether a request brings a body, which a route that only reads leaves to the app.
 # $NAME_old_way: the location for the old side. At 0 %, it is the one without a rescue by the new side.
 # $NAME_too_long: whether a body is longer than the route accepts, if the rest of the app accepts longer ones.
 # $NAME_expires: while the route is being ramped, an answer with a longer caching time may be cached for a minute, and a
@@ -156,8 +158,21 @@ const MAPS: &str = "#
 # proxy_cache_path: for a route with `cache`. 8 MB of keys are enough for some 60,000 answers.
 ";
 
+const OF_REQUESTS: &str = "
+map $http_accept $wants_no_stream {
+    default 1;
+    ~text/event-stream 0;
+}
+
+map $content_length$http_transfer_encoding $has_body {
+    default 1;
+    \"\" 0;
+    0 0;
+}
+";
+
 fn maps(app: &App, routes: &[Route]) -> String {
-    let mut text = format!("{HEAD}{MAPS}{}", mirrored_routes(routes));
+    let mut text = format!("{HEAD}{MAPS}{}{OF_REQUESTS}", mirrored_routes(routes));
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
         if route.is_session() {
@@ -165,8 +180,11 @@ fn maps(app: &App, routes: &[Route]) -> String {
             continue;
         }
         // Plain strings in a map ignore case, but nginx refuses methods in lower case anyway.
-        let twice: String =
-            route.asked_twice().iter().map(|it| format!("    \"1 {it}\" 1;\n")).collect();
+        let twice: String = route
+            .asked_twice()
+            .iter()
+            .map(|it| format!("    \"1 {it}\" $wants_no_stream;\n"))
+            .collect();
         let _ = write!(
             text,
             "\n# --- {}: {}\n\
@@ -291,11 +309,14 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let with_retry = |side, url| (side, url, retried(side, upstreams.tries(url)));
     let old_side = with_retry(&file.old, upstreams.old_of(route));
     let new_side = with_retry(&file.new, upstreams.new_of(route));
-    let to = |side: &To<'_>, group: &str| within(side.0.timeout.to_string(), side, group);
     let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
     // For a location after which no other side is tried.
     let at_last = |side: &To<'_>, group: &str| {
-        within(front::time(app.timeout.map(|time| time.max(side.0.timeout))), side, group)
+        within(front::time(app.timeout.map(|time| time.max(side.0.timeout()))), side, group)
+    };
+    let to = |side: &To<'_>, group: &str, has_other: bool| match side.0.timeout {
+        None if !has_other => at_last(side, group),
+        _ => within(side.0.timeout().to_string(), side, group),
     };
     let new = format!("{name}_new");
     let too_many = "    error_page 597 = @too_many;\n";
@@ -305,8 +326,9 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let falls_back =
         format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
     let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
+    let has_fallback = route.fallback() != Fallback::None;
     let is_rescued = route.fallback() == Fallback::Both;
-    let failed_new = if route.fallback() == Fallback::None { gone } else { &falls_back };
+    let failed_new = if has_fallback { &falls_back } else { gone };
     let failed_old = if is_rescued { &rescued } else { gone };
     // At 0%, the new side must not rescue the old one unless the route file asks for that.
     let old_way = match is_rescued && file.fallback.is_none() {
@@ -321,6 +343,9 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     if let Some(methods) = file.methods.pattern() {
         others += &unlike("$request_method", &methods);
     }
+    if route.body() == Body::None && file.body.is_none() {
+        others += "    if ($has_body) {\n        return 598;\n    }\n";
+    }
     if app.websocket {
         others += "    if ($passed_upgrade) {\n        return 598;\n    }\n";
     }
@@ -328,7 +353,7 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let limit = format!("    client_max_body_size {};\n", route.max_body());
     // nginx checks the length before it knows whether a request belongs to the route.
     let is_limited_later = too_long::is_needed(app, route);
-    let to_new = format!("{failed_new}{cache}{}", to(&new_side, &new));
+    let to_new = format!("{failed_new}{cache}{}", to(&new_side, &new, has_fallback));
     let (first_limit, too_long, on_new) = match is_limited_later {
         true => (
             "",
@@ -357,10 +382,10 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
         named("new", "new", &limit, "", &to_new);
     }
     named("sampled", "new", &mirrored, "", &to_new);
-    named("old", "old", &mirrored, failed_old, &to(&old_side, &format!("{name}_old")));
+    named("old", "old", &mirrored, failed_old, &to(&old_side, &format!("{name}_old"), is_rescued));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
     named("stopped", "old", &mirrored, gone, &at_last(&old_side, &app));
-    if route.fallback() != Fallback::None {
+    if has_fallback {
         named("fallback", "fallback", "", gone, &at_last(&old_side, &format!("{name}_fallback")));
     }
     if is_rescued {
@@ -390,8 +415,9 @@ fn retried(side: &Side, tries: Option<usize>) -> String {
 /// host, but answers to requests with credentials are never kept (RFC 9111, section 3.5).
 fn cached(name: &str) -> String {
     let not = format!("${name}_ramped $http_authorization");
+    // It needs answers that are buffered.
     format!(
-        "    proxy_cache {name}_cache;\n    proxy_cache_min_uses 2;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
+        "    proxy_buffering on;\n    proxy_cache {name}_cache;\n    proxy_cache_min_uses 2;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
          proxy_cache_bypass {not};\n    proxy_no_cache {not};\n"
     )
 }

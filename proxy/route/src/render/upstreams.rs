@@ -14,11 +14,12 @@ const ABOUT: &str = "#
 # gets its share: a Service of Kubernetes balances connections, not requests.
 #
 # Passive health: after three failures of a listing, nginx sends its server no requests for some seconds, then tries it
-# with one, so only a few clients wait for the timeout of a server that is down or hangs. Each server is listed twice,
-# because nginx ignores max_fails in a group of one, and because a request that failed on a stale kept connection is
-# repeated at the other listing (nginx.conf). Each route has groups of its own, so that a route that hangs does not
-# affect the pages or other routes. old serves the pages, new the locations of app-locations.conf. The zone lets all
-# workers count failures together.
+# with one, so only a few clients wait for the timeout of a server that is down or hangs. Where no other server or side
+# answers meanwhile, max_fails=0: otherwise six requests that the server drops would fail everybody's. Each server is
+# listed twice, because nginx ignores max_fails in a group of one, and because a request that failed on a stale kept
+# connection is repeated at the other listing (nginx.conf). Each route has groups of its own, so that a route that hangs
+# does not affect the pages or other routes. old serves the pages, new the locations of app-locations.conf. The zone
+# lets all workers count failures together.
 ";
 
 const RESOLVED: &str = "#
@@ -36,7 +37,7 @@ include resolver.conf; # the DNS servers; start.sh writes it
 const KEPT: u32 = 256;
 /// How long a side of a route gets no requests after failures. The other side answers meanwhile.
 const ROUTE_PAUSE: &str = "5s";
-/// The same pause for the app's pages. Shorter, since no other side can answer them.
+/// How long a server of an app with several gets no requests after failures.
 const APP_PAUSE: &str = "2s";
 const SHADOW_PAUSE: &str = "10s";
 
@@ -44,10 +45,10 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
     let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
     let keep_alive = carve.app.keep_alive;
     let mut groups = Groups { upstreams, keep_alive, text: format!("{HEAD}{ABOUT}{about}") };
-    groups.watched("new", &upstreams.new, ROUTE_PAUSE, KEPT);
+    groups.alone("new", &upstreams.new);
     let of_hosts = (1..).zip(&carve.hosts).map(|(number, host)| (hosts::group(number), &host.app));
     for (name, app) in [("old".to_owned(), &upstreams.old)].into_iter().chain(of_hosts) {
-        groups.watched(&name, app, APP_PAUSE, KEPT);
+        groups.alone(&name, app);
         // A group of its own, since HTTP/2 connections must not be kept among others.
         if front::has_grpc(carve) {
             groups.group(&format!("{name}_grpc"), app, &["max_fails=0"], 32);
@@ -64,15 +65,21 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
             continue;
         }
         let (old, new) = (upstreams.old_of(route), upstreams.new_of(route));
-        groups.watched(&format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
-        groups.watched(&format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
-        if file.old.url.is_some() {
-            groups.watched(&format!("{name}_stopped"), old, APP_PAUSE, KEPT);
+        let has_fallback = route.fallback() != Fallback::None;
+        let is_rescued = route.fallback() == Fallback::Both;
+        for (which, url, has_other) in [("new", new, has_fallback), ("old", old, is_rescued)] {
+            match has_other {
+                true => groups.watched(&format!("{name}_{which}"), url, ROUTE_PAUSE, KEPT),
+                false => groups.alone(&format!("{name}_{which}"), url),
+            }
         }
-        if route.fallback() != Fallback::None {
+        if file.old.url.is_some() {
+            groups.alone(&format!("{name}_stopped"), old);
+        }
+        if has_fallback {
             groups.bounded(&format!("{name}_fallback"), old, file.fallback_limit);
         }
-        if route.fallback() == Fallback::Both {
+        if is_rescued {
             groups.bounded(&format!("{name}_rescue"), new, file.rescue_limit);
         }
     }
@@ -91,6 +98,15 @@ impl Groups<'_> {
         let limits = format!("max_fails=3 fail_timeout={pause}");
         let again = if self.upstreams.tries(url).is_some() { " backup" } else { "" };
         self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
+    }
+
+    /// A group that no other side stands in for. Of several servers nginx leaves out those that fail, unless all do.
+    fn alone(&mut self, name: &str, url: &SideUrl) {
+        let listings = match self.upstreams.tries(url) {
+            Some(_) => [&*format!("max_fails=3 fail_timeout={APP_PAUSE}"), "max_fails=0 backup"],
+            None => ["max_fails=0"; 2],
+        };
+        self.group(name, url, &listings, KEPT);
     }
 
     /// A group that accepts `limit` requests at once and refuses further ones. nginx counts connections per group.

@@ -16,20 +16,28 @@ const server = createServer((request, response) => {
       received += part.length;
     });
     request.on("end", () => response.end(`${received} ${digest.digest("hex")}`));
-  } else if (path === "/events") {
+  } else if (path.endsWith("/events")) {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     response.write("data: first\n\n");
     setTimeout(() => response.end("data: last\n\n"), Number(query) * 1000);
   } else if (path === "/received") {
     response.end(String(received));
-  } else if (path === "/long-cookie") {
+  } else if (path.endsWith("/long-cookie")) {
     response.setHeader("Set-Cookie", `a=${"c".repeat(9000)}`);
     response.end();
+  } else if (path.endsWith("/drop")) {
+    request.socket.destroy();
   } else {
     const { rawHeaders } = request;
     const lines = rawHeaders.map((part, at) => (at % 2 ? `${part}\n` : `${part}: `));
-    response.setHeader("X-Powered-By", "Node");
-    response.end(lines.join(""));
+    let bytes = 0;
+    request.on("data", (part) => {
+      bytes += part.length;
+    });
+    request.on("end", () => {
+      response.writeHead(200, { "X-Powered-By": "Node", "X-Accel-Redirect": "/drop", "X-Body": bytes });
+      response.end(lines.join(""));
+    });
   }
 });
 

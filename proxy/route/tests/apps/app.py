@@ -15,17 +15,20 @@ class App(BaseHTTPRequestHandler):
 
     def do_GET(self):
         path, _, query = self.path.partition("?")
-        if path == "/events":
+        if path.endswith("/events"):
             self.events(float(query))
         elif path.endswith("/ws") and self.headers["Upgrade"]:
             self.websocket()
         elif path == "/received":
             self.answer(str(App.received))
-        elif path == "/long-cookie":
+        elif path.endswith("/long-cookie"):
             self.answer("", [("Set-Cookie", "a=" + "c" * 9000)])
+        elif path.endswith("/drop"):
+            self.close_connection = True
         else:
             lines = "".join(f"{name}: {value}\n" for name, value in self.headers.items())
-            self.answer(lines, [("X-Powered-By", "Python")])
+            body = sum(map(len, self.body()))
+            self.answer(lines, [("X-Powered-By", "Python"), ("X-Accel-Redirect", "/drop"), ("X-Body", str(body))])
 
     def do_POST(self):
         digest, App.received = hashlib.sha256(), 0
