@@ -77,7 +77,7 @@ fn valid_settings_that_are_probably_not_intended_are_warned_of() {
         ("", &[] as &[&str]),
         ("new.timeout = \"3s\"", &["old.timeout is 10s and new.timeout 3s: an answer that takes"]),
         ("methods = [\"any\"]", &["max_body is not set: a body longer than 16k gets 413"]),
-        ("methods = [\"GET\", \"POST\"]\nmax_body = \"0\"", &[]),
+        ("methods = [\"GET\", \"POST\"]\nmax_body = \"1m\"", &[]),
         ("methods = [\"any\"]\nbody = \"none\"", &[]),
         ("ignore_headers = [\"Content-Type\"]", &[]),
         (
