@@ -30,22 +30,22 @@ pub struct Exchanged {
     pub others: bool,
 }
 
-/// Makes `nginx` serve these routes. `rendered` has the names, below nginx' folder, and the texts of the files that it
-/// includes. Existing routes keep their share, and the mirrored one unless the file's changes. Reloads even if no file
+/// Makes `nginx` serve the routes that `read` returns, with the names, below nginx' folder, and the texts of the files
+/// that it includes. Reads them when it is its turn, so that what another process has just exchanged stays. Existing routes keep their share, and the mirrored one unless the file's changes. Reloads even if no file
 /// changes, since a certificate or an address may have. Fails, and changes nothing, if another process holds the lock of a changed route, nginx refuses the files, or
 /// it does not load them in time.
 pub fn exchange(
     nginx: &Nginx,
-    routes: &[Route],
-    rendered: &[(String, String)],
+    read: impl FnOnce() -> anyhow::Result<(Vec<Route>, Vec<(String, String)>)>,
 ) -> anyhow::Result<Exchanged> {
     let _only_reload = nginx.traffic.turn()?;
-    let (exchanged, mut locks) = (difference(&nginx.dir, routes, rendered), Vec::new());
+    let (routes, rendered) = read()?;
+    let (exchanged, mut locks) = (difference(&nginx.dir, &routes, &rendered), Vec::new());
     for route in exchanged.changed.iter().chain(&exchanged.removed) {
         locks.push(Lock::take(&route_dir(&nginx.dir, route)).with_context(|| route.clone())?);
     }
     let mut kept = Kept { dir: nginx.dir.clone(), ..Kept::default() };
-    let outcome = write(&mut kept, &exchanged, routes, rendered).and_then(|()| take_over(nginx));
+    let outcome = write(&mut kept, &exchanged, &routes, &rendered).and_then(|()| take_over(nginx));
     if let Err(error) = outcome {
         kept.put_back().with_context(|| format!("{error:#}; and then"))?;
         return Err(error.context("nothing has changed"));
