@@ -1,13 +1,17 @@
-//! `carve doctor` with a real app in Node: directly, and behind an nginx with the usual faults of proxies.
+//! `carve doctor` with a real app in Node: directly, behind an nginx with the usual faults of proxies, and behind the
+//! stack of `carve up`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use service_kit::testing::{Process, eventually};
+use carve::local::Addresses;
+use carve::local::settings::repository;
+use service_kit::testing::{Process, certificate, eventually};
 
 const APP: &str = r#"
 const { createServer } = require("http");
@@ -17,7 +21,12 @@ const pages = {
   "/random": (request, response) => response.setHeader("X-Time", `${Math.random()}`).end(`${Math.random()}`),
   "/moved": (request, response) => {
     const scheme = request.headers["x-forwarded-proto"] ?? "http";
-    response.writeHead(302, { Location: `${scheme}://${request.headers.host}/` }).end();
+    response.writeHead(302, { Location: `${scheme}://${request.headers.host}${request.prefix}/` }).end();
+  },
+  "/secure": (request, response) => {
+    const location = `https://${request.headers.host}${request.prefix}/secure`;
+    if (request.headers["x-forwarded-proto"] !== "https") return response.writeHead(301, { Location: location }).end();
+    response.setHeader("X-App", "1").setHeader("Set-Cookie", `id=1; Path=${request.prefix}/`).end("secure");
   },
   "/events": (request, response) => response.writeHead(200, { "Content-Type": "text/event-stream" }).write("data: 1\n\n"),
   "/upload": async (request, response) => {
@@ -27,8 +36,11 @@ const pages = {
   },
 };
 for (const port of process.argv.slice(1)) {
-  const server = createServer({ maxHeaderSize: 32768 }, (request, response) =>
-    (pages[request.url] ?? ((_, response) => response.writeHead(404).end()))(request, response));
+  const server = createServer({ maxHeaderSize: 32768 }, (request, response) => {
+    request.prefix = request.url.match(/^\/below(?=\/)/)?.[0] ?? "";
+    const page = pages[request.url.slice(request.prefix.length)];
+    (page ?? ((_, response) => response.writeHead(404).end()))(request, response);
+  });
   server.on("upgrade", (request, socket) => {
     const key = `${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
     const accept = createHash("sha1").update(key).digest("base64");
@@ -110,6 +122,7 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
     assert_eq!(after("GET with a cookie of 9 kB /random"), answers("200", "400"));
     let moved = after("GET from a load balancer with TLS /moved");
     assert!(moved.starts_with("location: the app sends https://"), "{moved}");
+    assert!(broken.contains("name it in trusted_proxies of carve.toml"), "{broken}");
     assert_eq!(after("POST /upload of 1m, with its length"), answers("200", "413"));
     assert_eq!(after("POST /upload of 1m, chunked"), answers("200", "413"));
     assert!(
@@ -133,4 +146,98 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
     assert!(code == Some(2) && usage.contains("\"login\": a path must begin with /"), "{usage}");
     let (code, header) = doctor(&url(0), &url(2), &["--header", "Cookie"]);
     assert!(code == Some(2) && header.contains("must be NAME: VALUE"), "{header}");
+}
+
+/// The folder of a stack, and its addresses.
+struct Stack {
+    folder: tempfile::TempDir,
+    at: Addresses,
+}
+
+impl Stack {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
+        command.args(args).env("STACK_RUN_DIR", self.folder.path().join("run"));
+        for (variable, address, _) in self.at.listeners() {
+            command.env(variable, address.to_string());
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> (Option<i32>, String) {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
+    }
+}
+
+#[test]
+fn what_the_stacks_own_settings_explain_is_no_difference() {
+    let readable = Permissions::from_mode(0o755); // for nginx' workers, if root starts it
+    let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+    let routes = folder.path().join("routes");
+    fs::create_dir(&routes).unwrap();
+    let free = service_kit::free_addresses(2).unwrap();
+    let [app, tls] = [free[0], free[1]].map(|address| address.port());
+    let carve = |trusted: &str| {
+        let text = format!(
+            "[front]\ntls = {{ certificate = \"cert.pem\", key = \"key.pem\" }}\n\
+             listen = [{{ address = \"127.0.0.1:{tls}\", tls = true }}]\ntrusted_proxies = [{trusted}]\n\
+             [headers.response]\nStrict-Transport-Security = \"max-age=300\"\nX-App = \"\"\n"
+        );
+        fs::write(routes.join("carve.toml"), text).unwrap();
+    };
+    carve("");
+    fs::write(routes.join("report.toml"), "path = \"/report\"\n").unwrap();
+    // The certificate of the guide.
+    let guide = fs::read_to_string(repository().join("docs/your-own-route.md")).unwrap();
+    let made = &guide[guide.find("openssl req").unwrap()..];
+    let made = made[..made.find("cat >").unwrap()]
+        .replace("/tmp/report-routes", &routes.display().to_string());
+    assert!(Command::new("sh").args(["-c", &made]).status().unwrap().success());
+
+    let _app = Process::start(Command::new("node").args(["-e", APP, &app.to_string()]));
+    listens(free[0]);
+    let stack = Stack { folder, at: Addresses::free().unwrap() };
+    let old = format!("http://127.0.0.1:{app}/below");
+    let mut up = stack.command(&["up", "--foreground", routes.to_str().unwrap(), "--old", &old]);
+    let _up = Process::start(up.args(["--new", &old]).stdout(Stdio::null()));
+    eventually("the stack", || stack.run(&["status"]).0 == Some(0));
+
+    let pages = ["/", "/moved", "/secure", "/nothing", "--websocket", "/live", "--lasting", "2s"];
+    let pages = [&["doctor"], &pages[..]].concat();
+    let (code, plain) = stack.run(&pages);
+    assert_eq!(code, Some(0), "{plain}");
+    let balanced =
+        "GET from a load balancer with TLS /secure\n           the proxy does not believe";
+    assert!(plain.contains(&format!("note     {balanced}")), "{plain}");
+    assert!(plain.contains("same     WebSocket /live\n"), "{plain}");
+
+    let certificate_file = routes.join("cert.pem").display().to_string();
+    let url = format!("https://localhost:{tls}");
+    let curl = ["-sS", "--cacert", &certificate_file, &url];
+    let curl = Command::new("curl").args(curl).output().unwrap();
+    assert_eq!(curl.stdout, b"hello", "{curl:?}");
+    for url in [url.as_str(), &format!("https://127.0.0.1:{tls}")] {
+        let (code, secure) =
+            stack.run(&[&pages, &["--proxy", url, "--ca", &certificate_file][..]].concat());
+        assert_eq!(code, Some(0), "{secure}");
+        assert!(!secure.contains("note "), "{secure}");
+    }
+
+    carve("\"10.0.0.0/8\"");
+    certificate(&routes, "localhost");
+    assert_eq!(stack.run(&["apply"]).0, Some(0));
+    let (code, balancer) = stack.run(&pages);
+    assert_eq!(code, Some(1), "{balancer}");
+    assert!(
+        balancer.contains("DIFFERS  GET from a load balancer with TLS /secure\n"),
+        "{balancer}"
+    );
+    assert!(
+        balancer.contains("trusted_proxies of carve.toml") && balancer.contains("\n1 of 21"),
+        "{balancer}"
+    );
+    let (code, refused) = stack.run(&["doctor", "--proxy", &url, "--ca", &certificate_file]);
+    assert_eq!(code, Some(1), "{refused}");
+    assert!(refused.contains("the server's certificate is one of an authority"), "{refused}");
 }

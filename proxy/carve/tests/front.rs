@@ -203,6 +203,50 @@ fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_reques
 }
 
 #[test]
+fn a_changed_shadow_percent_comes_into_force_and_mirror_holds_until_it_changes_again() {
+    let (old, new) = (free(), free());
+    let _apps = (app("app.mjs", &old), app("app.py", &new));
+    let mut place = Place::new();
+    place.up(&format!("http://{old}"), &format!("http://{new}"));
+    let report = |keys: &str| {
+        place.write("routes/report.toml", &format!("path = \"/report\"\n{keys}\n"));
+    };
+    let served = || {
+        let status = place.succeeds(&["status", "report", "--json"]);
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        let split = &status["routes"][0]["served"]["Ok"];
+        ["share_percent", "mirror_percent"].map(|key| split[key].as_f64().unwrap())
+    };
+    place.succeeds(&["split", "report", "50"]);
+    report("shadow.percent = 25");
+    place.succeeds(&["apply"]);
+    assert_eq!(served(), [50.0, 25.0]);
+    place.succeeds(&["split", "report", "--mirror", "5"]);
+    report("shadow.percent = 25\nold.timeout = \"3s\"");
+    assert!(place.succeeds(&["apply"]).contains("report changed"));
+    assert_eq!(served(), [50.0, 5.0]);
+
+    report("shadow.percent = 40");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_carve"));
+    place.with_settings(&mut run);
+    run.args(["ramp", "report", "--steps", "60", "--hold", "60s"]).stdout(Stdio::null());
+    let run = Process::start(&mut run);
+    assert!(eventually(|| served()[0] == 60.0));
+    assert!(place.fails(&["apply"]).contains("report: the split is held by process"));
+    assert_eq!(served(), [60.0, 5.0]);
+    drop(run); // it ends, and keeps its share
+    place.succeeds(&["apply"]);
+    assert_eq!(served(), [60.0, 40.0]);
+
+    // The file changes while nothing runs.
+    report("shadow.percent = 30");
+    drop(place.up.take());
+    place.up(&format!("http://{old}"), &format!("http://{new}"));
+    let status = place.succeeds(&["status", "report"]);
+    assert!(status.contains("60%") && status.contains("30% mirrored"), "{status}");
+}
+
+#[test]
 fn at_a_name_with_two_addresses_of_which_one_listens_every_page_comes() {
     let address = service_kit::free_address().unwrap();
     let _app = app("app.py", &address.to_string());

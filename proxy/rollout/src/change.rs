@@ -28,7 +28,7 @@ use anyhow::{Context, ensure};
 
 use route::{Route, Share};
 
-use crate::folder::{become_kind, keep_route, prepared, route_dir};
+use crate::folder::{become_kind, keep_route, other_mirror, prepared, route_dir};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
 use crate::split::{self, Split, Wanted, current};
@@ -82,7 +82,7 @@ fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
 }
 
 /// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the existing file,
-/// else from the route file. An unchanged split keeps its generation, since a running nginx may serve it. Removes the
+/// else from the route file, as does a mirrored share that the route file has changed. An unchanged split keeps its generation, since a running nginx may serve it. Removes the
 /// folders of routes that no longer exist. Fails if another process holds a route's lock, or a file cannot be written.
 pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
     for name in prepared(nginx_dir) {
@@ -95,6 +95,7 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
     for route in routes {
         let dir = route_dir(nginx_dir, &route.name);
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        let mirror = other_mirror(&dir, route);
         keep_route(&dir, route)?;
         let lock = Lock::take(&dir)?;
         become_kind(&dir, route)?;
@@ -103,7 +104,8 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
             false => wanted,
         };
         repair(&dir, &lock)?;
-        let before = current(&dir).unwrap_or_else(|_| Split::first(route));
+        let mut before = current(&dir).unwrap_or_else(|_| Split::first(route));
+        before.mirror_percent = mirror.unwrap_or(before.mirror_percent);
         // Each proxy of a cluster prepares its own files. All must have the same generation until somebody sets a
         // split, so a new generation alone does not count as a change.
         let mut split = before.with(wanted);

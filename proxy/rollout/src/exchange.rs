@@ -11,10 +11,10 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use route::Route;
 
-use crate::folder::{become_kind, keep_route, prepared, route_dir};
+use crate::folder::{become_kind, keep_route, other_mirror, prepared, route_dir};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
-use crate::split::{self, Split, current};
+use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
 /// The routes that [`exchange`] added, changed and removed.
@@ -30,22 +30,22 @@ pub struct Exchanged {
     pub others: bool,
 }
 
-/// Makes `nginx` serve these routes. `rendered` has the names, below nginx' folder, and the texts of the files that it
-/// includes. Existing routes keep their share. Reloads even if no file changes, since a certificate or an address may
-/// have. Fails, and changes nothing, if another process holds the lock of a changed route, nginx refuses the files, or
+/// Makes `nginx` serve the routes that `read` returns, with the names, below nginx' folder, and the texts of the files
+/// that it includes. Reads them when it is its turn, so that what another process has just exchanged stays. Existing routes keep their share, and the mirrored one unless the file's changes. Reloads even if no file
+/// changes, since a certificate or an address may have. Fails, and changes nothing, if another process holds the lock of a changed route, nginx refuses the files, or
 /// it does not load them in time.
 pub fn exchange(
     nginx: &Nginx,
-    routes: &[Route],
-    rendered: &[(String, String)],
+    read: impl FnOnce() -> anyhow::Result<(Vec<Route>, Vec<(String, String)>)>,
 ) -> anyhow::Result<Exchanged> {
     let _only_reload = nginx.traffic.turn()?;
-    let (exchanged, mut locks) = (difference(&nginx.dir, routes, rendered), Vec::new());
+    let (routes, rendered) = read()?;
+    let (exchanged, mut locks) = (difference(&nginx.dir, &routes, &rendered), Vec::new());
     for route in exchanged.changed.iter().chain(&exchanged.removed) {
         locks.push(Lock::take(&route_dir(&nginx.dir, route)).with_context(|| route.clone())?);
     }
     let mut kept = Kept { dir: nginx.dir.clone(), ..Kept::default() };
-    let outcome = write(&mut kept, &exchanged, routes, rendered).and_then(|()| take_over(nginx));
+    let outcome = write(&mut kept, &exchanged, &routes, &rendered).and_then(|()| take_over(nginx));
     if let Err(error) = outcome {
         kept.put_back().with_context(|| format!("{error:#}; and then"))?;
         return Err(error.context("nothing has changed"));
@@ -103,9 +103,14 @@ fn write(
         for file in ["route.toml", "split.conf", "share"] {
             kept.keep(&dir.join(file))?;
         }
+        let mirror = other_mirror(&dir, route);
         keep_route(&dir, route)?;
         become_kind(&dir, route)?;
-        let split = current(&dir).unwrap_or_else(|_| Split::first(route));
+        let split = match current(&dir) {
+            Ok(split) if mirror.is_some() => split.with(&Wanted { mirror, ..Wanted::default() }),
+            Ok(split) => split,
+            Err(_) => Split::first(route),
+        };
         files::replace(&split::path(&dir), &split::text(&split, &route.name, &dir))?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use route::Route;
+use route::{Route, Share};
 
 use crate::files;
 use crate::split::{self, Split};
@@ -44,6 +44,13 @@ pub(crate) fn route_file(route_dir: &Path) -> anyhow::Result<Route> {
     let file = route_dir.join(ROUTE_FILE);
     let name = route_dir.file_name().unwrap_or_default().to_string_lossy();
     Route::parse(&name, &files::read(&file)?).with_context(|| file.display().to_string())
+}
+
+/// The share to mirror if the file's is another than that of the folder's copy, which [`keep_route`] replaces; `None` if
+/// it is the same, so that the share of `carve split --mirror` stays.
+pub(crate) fn other_mirror(route_dir: &Path, route: &Route) -> Option<Share> {
+    let before = Split::first(&route_file(route_dir).ok()?).mirror_percent;
+    Some(Split::first(route).mirror_percent).filter(|mirror| *mirror != before)
 }
 
 /// Keeps a copy of a route file in the route's folder.

@@ -257,15 +257,29 @@ impl Route {
         Ok(())
     }
 
-    /// A warning about valid settings that are probably not intended; `None` if there are none.
-    pub fn warning(&self) -> Option<String> {
+    /// Warnings about valid settings that are probably not intended.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.is_session() {
+            return warnings;
+        }
         let (old, new) = (self.file.old.timeout(), self.file.new.timeout());
-        (old != new && !self.is_session()).then(|| {
-            format!(
+        if old != new {
+            warnings.push(format!(
                 "old.timeout is {old} and new.timeout {new}: an answer that takes a time between the two fails on one \
                  side only"
-            )
-        })
+            ));
+        }
+        if self.body() == Body::Buffered && self.file.max_body.is_none() {
+            let limit = self.max_body();
+            warnings.push(format!("max_body is not set: a body longer than {limit} gets 413"));
+        }
+        let chosen = self.chosen_headers();
+        let is_chosen = |name: &&String| chosen.iter().any(|it| it.eq_ignore_ascii_case(name));
+        for name in self.file.ignore_headers.iter().filter(|name| !is_chosen(name)) {
+            warnings.push(format!("ignore_headers: {name:?} is not compared anyway"));
+        }
+        warnings
     }
 
     /// The route's hosts, if it names any, and its path.
@@ -327,13 +341,17 @@ impl Route {
         let ignored = |name: &String| {
             self.file.ignore_headers.iter().any(|other| other.eq_ignore_ascii_case(name))
         };
-        let chosen = self.file.compare_headers.clone();
-        let chosen = chosen.unwrap_or_else(|| COMPARED.map(str::to_owned).to_vec());
+        let chosen = self.chosen_headers();
         let mut headers: Vec<String> =
             chosen.iter().map(|name| name.to_ascii_lowercase()).filter(|h| !ignored(h)).collect();
         headers.sort();
         headers.dedup();
         headers
+    }
+
+    fn chosen_headers(&self) -> Vec<String> {
+        let chosen = self.file.compare_headers.clone();
+        chosen.unwrap_or_else(|| COMPARED.map(str::to_owned).to_vec())
     }
 }
 

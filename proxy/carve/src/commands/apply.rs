@@ -10,7 +10,7 @@ const EXAMPLES: &str = "\
 Example:
   carve apply
 
-Existing routes keep their share. The sides' addresses and the set of parts stay as `carve up` started them.";
+Existing routes keep their share, and the share of --mirror unless shadow.percent has changed. The sides' addresses and the set of parts stay as `carve up` started them.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -30,8 +30,9 @@ impl Check {
                 if !route.file.hosts.is_empty() {
                     said["hosts"] = json!(route.file.hosts);
                 }
-                if let Some(warning) = route.warning() {
-                    said["warning"] = warning.into();
+                let warnings = route.warnings();
+                if !warnings.is_empty() {
+                    said["warnings"] = warnings.into();
                 }
                 said
             };
@@ -40,7 +41,7 @@ impl Check {
         }
         for route in routes {
             println!("{:<20} {}", route.name, route.where_it_is());
-            if let Some(warning) = route.warning() {
+            for warning in route.warnings() {
                 println!("  warning: {warning}");
             }
         }

@@ -27,8 +27,7 @@ const NAP: Duration = Duration::from_millis(200);
 pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let supervisor = Supervisor::new(settings.run_dir.clone());
     ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());
-    let (carve, routes) = render::routes(settings)?;
-    let exchanged = exchange(settings, &carve, &routes)?;
+    let exchanged = exchange(settings, || render::routes(settings))?;
     // The shadow reads the route files and carve.toml only when it starts.
     if exchanged != Exchanged::default() {
         supervisor.stop_part(Part::Shadow)?;
@@ -38,9 +37,15 @@ pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     Ok(exchanged)
 }
 
-fn exchange(settings: &Settings, carve: &CarveFile, routes: &[Route]) -> anyhow::Result<Exchanged> {
-    let files = render::included(settings, carve, routes)?;
-    rollout::exchange(&settings.nginx(""), routes, &files)
+fn exchange(
+    settings: &Settings,
+    read: impl FnOnce() -> anyhow::Result<(CarveFile, Vec<Route>)>,
+) -> anyhow::Result<Exchanged> {
+    rollout::exchange(&settings.nginx(""), || {
+        let (carve, routes) = read()?;
+        let files = render::included(settings, &carve, &routes)?;
+        Ok((routes, files))
+    })
 }
 
 /// The addresses and certificates that nginx has read, and does not read again by itself.
@@ -75,7 +80,7 @@ pub fn keep(settings: &Settings, ended: &AtomicBool) {
                 }
             }
             let is_other = seen.as_ref().is_some_and(|seen| *seen != now);
-            match is_other.then(|| exchange(settings, &carve, &routes)).transpose() {
+            match is_other.then(|| exchange(settings, || render::applied(settings))).transpose() {
                 Ok(_) => seen = Some(now),
                 Err(error) => eprintln!("carve: {error:#}"),
             }

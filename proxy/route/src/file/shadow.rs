@@ -13,7 +13,8 @@ use crate::units::{Size, Time};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Shadow {
-    /// The first share of the requests that the shadow gets, in percent; `carve split --mirror` changes it.
+    /// The share of the requests that the shadow gets, in percent. `carve split --mirror` changes it until this value
+    /// changes.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub percent: Share,
     /// The methods that the shadow may send to both sides: by default those of GET and HEAD that the route has.

@@ -70,3 +70,24 @@ fn a_mistake_is_one_line_that_names_line_and_field() {
         assert!(Route::parse(name, "path = \"/a\"").is_err(), "{name}");
     }
 }
+
+#[test]
+fn valid_settings_that_are_probably_not_intended_are_warned_of() {
+    for (text, warnings) in [
+        ("", &[] as &[&str]),
+        ("new.timeout = \"3s\"", &["old.timeout is 10s and new.timeout 3s: an answer that takes"]),
+        ("methods = [\"any\"]", &["max_body is not set: a body longer than 16k gets 413"]),
+        ("methods = [\"GET\", \"POST\"]\nmax_body = \"1m\"", &[]),
+        ("methods = [\"any\"]\nbody = \"none\"", &[]),
+        ("ignore_headers = [\"Content-Type\"]", &[]),
+        (
+            "compare_headers = [\"etag\"]\nignore_headers = [\"ETag\", \"Location\"]",
+            &["ignore_headers: \"Location\" is not compared anyway"],
+        ),
+    ] {
+        let route = Route::parse("report", &format!("path = \"/report\"\n{text}")).expect(text);
+        let said = route.warnings();
+        assert!(said.len() == warnings.len(), "{text}: {said:?}");
+        assert!(said.iter().zip(warnings).all(|(it, start)| it.starts_with(start)), "{said:?}");
+    }
+}

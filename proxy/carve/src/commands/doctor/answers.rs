@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use route::FarUrl;
 use ureq::http::HeaderMap;
 
 /// Headers that are not compared: they belong to the connection or to one answer, or every proxy sets its own.
@@ -28,7 +29,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Self {
+    /// `below` is the app's address if it has a path, which the proxy removes from redirects and cookies.
+    pub(super) fn new(
+        status: u16,
+        headers: &HeaderMap,
+        body: Vec<u8>,
+        below: Option<&FarUrl>,
+    ) -> Self {
         let mut of_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in headers {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -36,7 +43,16 @@ impl Answer {
             let value = match (name.as_str(), value.split_once('=')) {
                 ("set-cookie", Some((cookie, rest))) => {
                     let attributes = rest.find(';').map_or("", |at| &rest[at..]);
+                    let path = |url: &FarUrl| format!("ath={}/", url.prefix); // Path= or path=
+                    let attributes = match below {
+                        Some(url) => attributes.replace(&path(url), "ath=/"),
+                        None => attributes.to_owned(),
+                    };
                     format!("{cookie}=...{attributes}")
+                }
+                ("location", _) => {
+                    let outside = below.and_then(|url| url.outside(&value)).map(str::to_owned);
+                    outside.unwrap_or(value)
                 }
                 _ => value,
             };
@@ -57,8 +73,12 @@ pub(super) fn status(outcome: &Outcome) -> Status {
 }
 
 /// The differences between the app's answers and the proxy's, one line each. Ignores what differs between the app's own
-/// two answers.
-pub(super) fn differences(app: &[Outcome; 2], proxied: &Outcome) -> Vec<String> {
+/// two answers, and what the proxy is to set or remove: the headers of `own`, with their values.
+pub(super) fn differences(
+    app: &[Outcome; 2],
+    proxied: &Outcome,
+    own: &BTreeMap<String, String>,
+) -> Vec<String> {
     let [one, two, through] = match (app, proxied) {
         ([Ok(one), Ok(two)], Ok(it)) if [one.status, two.status].contains(&it.status) => {
             [one, two, it]
@@ -70,7 +90,11 @@ pub(super) fn differences(app: &[Outcome; 2], proxied: &Outcome) -> Vec<String> 
     let names: BTreeSet<&String> = one.headers.keys().chain(through.headers.keys()).collect();
     for name in names.into_iter().filter(|name| !OWN.contains(&name.as_str())) {
         let [app, again, here] = [one, two, through].map(|it| it.headers.get(name));
-        if app == here || app != again {
+        let is_own = own.iter().any(|(header, value)| {
+            header.eq_ignore_ascii_case(name)
+                && here.map_or(value.is_empty(), |here| *here == [value.as_str()])
+        });
+        if app == here || app != again || is_own {
             continue;
         }
         lines.push(match [app, here].map(|values| values.map(|it| it.join(" | "))) {

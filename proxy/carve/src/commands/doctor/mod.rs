@@ -4,6 +4,7 @@ mod answers;
 mod ask;
 mod websocket;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
@@ -12,14 +13,14 @@ use std::time::Duration;
 use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Args;
-use route::Size;
+use route::{CarveFile, SideUrl, Size};
 use serde::Serialize;
 use service_kit::arguments::{Usage, timeout};
 use strum::VariantArray;
 use ureq::http::{HeaderName, HeaderValue, Uri};
 
 use crate::place::RunDir;
-use ask::{Sides, Transfer};
+use ask::{Ends, Page, Sides, Transfer};
 
 const HELP: &str = "\
 Examples:
@@ -28,8 +29,9 @@ Examples:
   carve doctor /files --websocket /live --stream /events --upload /files --size 200m
 
 The doctor sends each path with GET and HEAD, with compression, with a cookie of 9 kB, and with the headers of a load
-balancer that ends TLS. It asks the app twice and ignores what differs between these two answers. It uploads only to
-the paths of --upload, since a POST may change something there.
+balancer that ends TLS. It asks the app twice and ignores what differs between these two answers, and the headers that
+the stack's carve.toml sets. If the proxy's address is https, the app itself gets X-Forwarded-Proto: https, as the proxy
+sends it. It uploads only to the paths of --upload, since a POST may change something there.
 
 Exit codes:
   0  nothing differs
@@ -88,18 +90,21 @@ fn header(text: &str) -> anyhow::Result<(HeaderName, HeaderValue)> {
 struct Finding {
     tried: String,
     differs: Vec<String>,
+    /// What a difference that may be intended means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 impl Doctor {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let (app, proxy) = self.sides()?;
+        let ends = self.ends()?;
         for path in self.paths.iter().chain(&self.websocket).chain(&self.stream).chain(&self.upload)
         {
             if !path.starts_with('/') {
                 return Err(Usage(format!("{path:?}: a path must begin with /")).into());
             }
         }
-        let sides = &Sides::new(app, proxy, self.header.clone(), self.ca.as_deref())?;
+        let sides = &Sides::new(ends, self.header.clone(), self.ca.as_deref())?;
         sides.app_answers(&self.paths[0])?;
         let findings = thread::scope(|scope| -> anyhow::Result<Vec<Finding>> {
             // These wait most of the time, so each gets a thread.
@@ -114,20 +119,20 @@ impl Doctor {
             }
             let mut findings = Vec::new();
             for path in &self.paths {
-                for (name, differs) in sides.page(path) {
-                    findings.push(Finding { tried: format!("{name} {path}"), differs });
+                for Page { way, differs, note } in sides.page(path) {
+                    findings.push(Finding { tried: format!("{way} {path}"), differs, note });
                 }
             }
             for path in &self.upload {
                 for &transfer in Transfer::VARIANTS {
                     let tried = format!("POST {path} of {}, {}", self.size, <&str>::from(transfer));
                     let differs = sides.upload(path, self.size.0, transfer);
-                    findings.push(Finding { tried, differs });
+                    findings.push(Finding { tried, differs, note: None });
                 }
             }
             for (tried, wait) in waits {
                 let differs = wait.join().map_err(|_| anyhow::anyhow!("a thread has failed"))?;
-                findings.push(Finding { tried, differs });
+                findings.push(Finding { tried, differs, note: None });
             }
             Ok(findings)
         })?;
@@ -135,12 +140,13 @@ impl Doctor {
         if self.json {
             println!("{}", serde_json::to_string_pretty(&findings)?);
         } else {
-            for Finding { tried, differs } in &findings {
-                match differs.is_empty() {
-                    true => println!("same     {tried}"),
-                    false => println!("DIFFERS  {tried}"),
+            for Finding { tried, differs, note } in &findings {
+                match (note, differs.is_empty()) {
+                    (Some(_), _) => println!("note     {tried}"),
+                    (None, true) => println!("same     {tried}"),
+                    (None, false) => println!("DIFFERS  {tried}"),
                 }
-                for line in differs {
+                for line in differs.iter().map(String::as_str).chain(*note) {
                     println!("           {line}");
                 }
             }
@@ -149,27 +155,45 @@ impl Doctor {
         Ok(ExitCode::from(u8::from(differ > 0)))
     }
 
-    /// The URLs of the app and the proxy: from the flags, else those of the stack in the run folder. Fails if neither
-    /// gives them, or one is not a URL of only scheme, host and port.
-    fn sides(&self) -> anyhow::Result<(Uri, Uri)> {
-        let started = match (&self.app, &self.proxy) {
-            (Some(_), Some(_)) => None,
-            _ => {
-                let old = self.run.sides("--app and --proxy")?.old;
-                Some((old, format!("http://{}", self.run.started()?.addresses.proxy)))
-            }
+    /// The app and the proxy: from the flags, else those of the stack in the run folder. Fails if neither gives them, or
+    /// one is not a URL of scheme, host and port; the app's may have a path.
+    fn ends(&self) -> anyhow::Result<Ends> {
+        let stack = self.run.sides("--app and --proxy");
+        let stack = stack.and_then(|stack| Ok((stack.old, self.run.started()?)));
+        let stack = match (&self.app, &self.proxy) {
+            (Some(_), Some(_)) => stack.ok(),
+            _ => Some(stack?),
         };
-        let (app, proxy) = started.unwrap_or_default();
-        let url = |given: &Option<String>, default: String, name: &str| -> anyhow::Result<Uri> {
-            let text = given.clone().unwrap_or(default);
+        let url = |given: &Option<String>, default: Option<String>, flag: &str| {
+            let name = match given {
+                Some(_) => flag.to_owned(),
+                None => format!("the stack has no address for {flag}"),
+            };
+            let text = given.clone().or(default).unwrap_or_default();
             let url: Uri = text.parse().with_context(|| format!("{name}: {text:?}"))?;
             let is_http = matches!(url.scheme_str(), Some("http" | "https"));
+            let has_path = !matches!(url.path(), "" | "/");
+            let side: Option<SideUrl> = has_path.then(|| text.parse()).transpose()?;
             ensure!(
-                is_http && url.authority().is_some() && matches!(url.path(), "" | "/"),
+                is_http && url.authority().is_some() && (!has_path || flag == "--app"),
                 "{name}: {text:?} must be http://HOST:PORT or https://HOST:PORT"
             );
-            Ok(url)
+            Ok((url, side.and_then(|side| side.far().cloned())))
         };
-        Ok((url(&self.app, app, "--app")?, url(&self.proxy, proxy, "--proxy")?))
+        let old = stack.as_ref().map(|(old, _)| old.clone());
+        let (app, below) = url(&self.app, old, "--app")?;
+        let here = stack.as_ref().map(|(_, it)| format!("http://{}", it.addresses.proxy));
+        let (proxy, _) = url(&self.proxy, here, "--proxy")?;
+        let Some((_, settings)) = stack else {
+            return Ok(Ends { app, below, proxy, own: BTreeMap::new(), trusts_none: false });
+        };
+        let carve = CarveFile::of(&settings.nginx_dir())?;
+        let of_scheme = if proxy.scheme_str() == Some("https") { 443 } else { 80 };
+        let port = proxy.port_u16().unwrap_or(of_scheme);
+        let front = &carve.front;
+        let is_its = settings.addresses.proxy.port() == port
+            || front.listen.iter().any(|it| it.address.port() == port);
+        let trusts_none = is_its && front.trusted_proxies.is_empty();
+        Ok(Ends { app, below, proxy, own: carve.headers.response, trusts_none })
     }
 }

@@ -38,7 +38,8 @@ impl Sides {
     /// Keeps a WebSocket open at both for `lasting` without sending a message, then sends a ping. Returns a line if it
     /// goes differently at the app and through the proxy.
     pub(super) fn websocket(&self, path: &str, lasting: Duration) -> Vec<String> {
-        let [app, proxied] = [&self.app, &self.proxy].map(|side| self.talk(side, path, lasting));
+        let [app, proxied] =
+            [&self.ends.app, &self.ends.proxy].map(|side| self.talk(side, path, lasting));
         let words = |went: &Went| match went {
             Went::Refused(why) => format!("is not opened: {why}"),
             Went::Ended(after, why) => format!("ends after {:.1} s: {why}", after.as_secs_f32()),
@@ -86,13 +87,16 @@ impl Sides {
         let is_tls = side.scheme_str() == Some("https");
         let authority = side.authority().map_or("", |it| it.as_str());
         let scheme = if is_tls { "wss" } else { "ws" };
-        let mut request = format!("{scheme}://{authority}{path}").into_client_request()?;
+        let below = side.path().trim_end_matches('/');
+        let mut request = format!("{scheme}://{authority}{below}{path}").into_client_request()?;
         let headers = request.headers_mut();
         // As a browser does on a page that it loaded from the proxy.
-        let host = self.proxy.authority().map_or("", |it| it.as_str());
-        let origin = format!("{}://{host}", self.proxy.scheme_str().unwrap_or("http"));
+        let proxy = &self.ends.proxy;
+        let host = proxy.authority().map_or("", |it| it.as_str());
+        let origin = format!("{}://{host}", proxy.scheme_str().unwrap_or("http"));
         headers.insert(HOST, host.parse()?);
         headers.insert(ORIGIN, origin.parse()?);
+        headers.extend(self.of_tls(side));
         headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         let port = side.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let name = side.host().unwrap_or_default().trim_matches(['[', ']']);
