@@ -82,8 +82,9 @@ fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
 }
 
 /// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the existing file,
-/// else from the route file, as does a mirrored share that the route file has changed. An unchanged split keeps its generation, since a running nginx may serve it. Removes the
-/// folders of routes that no longer exist. Fails if another process holds a route's lock, or a file cannot be written.
+/// else from the route file, as does a mirrored share that the route file has changed. An unchanged split keeps its
+/// generation, since a running nginx may serve it. Removes the folders of routes that no longer exist. Fails if another
+/// process holds a route's lock, or a file cannot be written.
 pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
     for name in prepared(nginx_dir) {
         if !routes.iter().any(|route| route.name == name) {

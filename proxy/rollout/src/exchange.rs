@@ -31,9 +31,10 @@ pub struct Exchanged {
 }
 
 /// Makes `nginx` serve the routes that `read` returns, with the names, below nginx' folder, and the texts of the files
-/// that it includes. Reads them when it is its turn, so that what another process has just exchanged stays. Existing routes keep their share, and the mirrored one unless the file's changes. Reloads even if no file
-/// changes, since a certificate or an address may have. Fails, and changes nothing, if another process holds the lock of a changed route, nginx refuses the files, or
-/// it does not load them in time.
+/// that it includes. Reads them when it is its turn, so that what another process has just exchanged stays. Existing
+/// routes keep their share, and the mirrored one unless the file's changes. Reloads even if no file changes, since a
+/// certificate or an address may have. Fails, and changes nothing, if another process holds the lock of a changed route,
+/// nginx refuses the files, or it does not load them in time.
 pub fn exchange(
     nginx: &Nginx,
     read: impl FnOnce() -> anyhow::Result<(Vec<Route>, Vec<(String, String)>)>,
