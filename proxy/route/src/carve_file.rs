@@ -191,6 +191,10 @@ pub struct App {
     /// How long the app may be silent before and during an answer, and a WebSocket in both directions; no limit by
     /// default.
     pub timeout: Option<Time>,
+    /// How long a server gets no requests after six that it dropped or was too slow for, though nobody stands in for it.
+    /// Few clients then wait for an app that hangs, but those few fail everybody's requests. By default only one of
+    /// several servers is left out, for 2 s.
+    pub pause: Option<Time>,
     /// The PEM file of the authorities that sign the certificates of sides behind https://. A relative path starts at
     /// the folder of `carve.toml`. By default the system's authorities.
     pub authorities: Option<PathBuf>,
@@ -224,6 +228,7 @@ impl Default for App {
             max_body: Size(0),
             connect_timeout: Time::seconds(10),
             timeout: None,
+            pause: None,
             authorities: None,
             // Node and uvicorn keep idle connections for 5 s.
             keep_alive: Time::seconds(4),

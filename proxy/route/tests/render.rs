@@ -144,6 +144,12 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
         "    server pods:2 resolve max_fails=3 fail_timeout=5s;\n    \
          server pods:2 resolve max_fails=3 fail_timeout=5s backup;\n"
     ));
+    // Nobody stands in for the app, so its only server is always asked, unless carve.toml says otherwise.
+    let app = |files: &[(&str, String)]| block(files, "upstreams.conf", "upstream old").to_owned();
+    assert_eq!(app(&files).matches("server 127.0.0.1:1 max_fails=0;").count(), 2);
+    let pause = CarveFile::parse("[app]\npause = \"1500ms\"").unwrap();
+    let paused = app(&render::all(&pause, &[route("")], &upstreams));
+    assert_eq!(paused.matches("server 127.0.0.1:1 max_fails=3 fail_timeout=1s;").count(), 2);
     let rescue = block(&files, "upstreams.conf", "upstream report_rescue");
     assert!(rescue.contains("    server pods:2 resolve max_conns=64;\n"), "{rescue}");
     assert!(!block(&files, "upstreams.conf", "upstream report_old").contains("resolve"));

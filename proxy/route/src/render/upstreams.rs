@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use super::{HEAD, Upstreams, front, hosts, session};
-use crate::carve_file::CarveFile;
+use crate::carve_file::{App, CarveFile};
 use crate::file::{Fallback, Route};
 use crate::side::SideUrl;
-use crate::units::Time;
 
 const ABOUT: &str = "#
 # nginx closes idle connections before the sides do (keep_alive of carve.toml), since otherwise a request could use a
@@ -15,11 +14,11 @@ const ABOUT: &str = "#
 #
 # Passive health: after three failures of a listing, nginx sends its server no requests for some seconds, then tries it
 # with one, so only a few clients wait for the timeout of a server that is down or hangs. Where no other server or side
-# answers meanwhile, max_fails=0: otherwise six requests that the server drops would fail everybody's. Each server is
-# listed twice, because nginx ignores max_fails in a group of one, and because a request that failed on a stale kept
-# connection is repeated at the other listing (nginx.conf). Each route has groups of its own, so that a route that hangs
-# does not affect the pages or other routes. old serves the pages, new the locations of app-locations.conf. The zone
-# lets all workers count failures together.
+# answers meanwhile, it does so only if carve.toml has app.pause: six requests that the server drops fail everybody's.
+# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request that failed on a
+# stale kept connection is repeated at the other listing (nginx.conf). Each route has groups of its own, so that a route
+# that hangs does not affect the pages or other routes. old serves the pages, new the locations of app-locations.conf.
+# The zone lets all workers count failures together.
 ";
 
 const RESOLVED: &str = "#
@@ -43,8 +42,7 @@ const SHADOW_PAUSE: &str = "10s";
 
 pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
     let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
-    let keep_alive = carve.app.keep_alive;
-    let mut groups = Groups { upstreams, keep_alive, text: format!("{HEAD}{ABOUT}{about}") };
+    let mut groups = Groups { upstreams, app: &carve.app, text: format!("{HEAD}{ABOUT}{about}") };
     groups.alone("new", &upstreams.new);
     let of_hosts = (1..).zip(&carve.hosts).map(|(number, host)| (hosts::group(number), &host.app));
     for (name, app) in [("old".to_owned(), &upstreams.old)].into_iter().chain(of_hosts) {
@@ -88,7 +86,7 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
 
 struct Groups<'a> {
     upstreams: &'a Upstreams,
-    keep_alive: Time,
+    app: &'a App,
     text: String,
 }
 
@@ -100,8 +98,12 @@ impl Groups<'_> {
         self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
     }
 
-    /// A group that no other side stands in for. Of several servers nginx leaves out those that fail, unless all do.
+    /// A group that no other side stands in for. Without `app.pause`, nginx leaves out those of several servers that
+    /// fail, unless all do.
     fn alone(&mut self, name: &str, url: &SideUrl) {
+        if let Some(pause) = self.app.pause {
+            return self.watched(name, url, &format!("{}s", pause.0.as_secs().max(1)), KEPT);
+        }
         let listings = match self.upstreams.tries(url) {
             Some(_) => [&*format!("max_fails=3 fail_timeout={APP_PAUSE}"), "max_fails=0 backup"],
             None => ["max_fails=0"; 2],
@@ -127,7 +129,7 @@ impl Groups<'_> {
             self.text,
             "\nupstream {name} {{\n    zone {name} {zone};\n{servers}    keepalive {kept};\n    \
              keepalive_timeout {};\n    keepalive_requests 10000;\n}}\n",
-            self.keep_alive
+            self.app.keep_alive
         );
     }
 }
