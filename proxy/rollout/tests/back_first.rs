@@ -126,10 +126,11 @@ fn start_run(place: &Place) -> Process {
     let gates = gates.display().to_string();
     let args = ["ramp", "--steps", "50", "--every", "100ms", "--hold", "60s", "--gates", &gates];
     let run = limited(place, &args);
-    // An earlier run may have left its state.
+    // An earlier run may have left its state, and this one still has to remove a file once nginx serves its share.
+    let before = place.nginx().route_dir().join("split.conf.before");
     let is_at_50 = || place.nginx().served().is_ok_and(|it| it.share_percent.to_string() == "50");
     let holds = || place.succeeds(&["status"]).contains("holding: step 1 of 1, 50%\n");
-    assert!(eventually(|| is_at_50() && holds()));
+    assert!(eventually(|| is_at_50() && holds() && !before.exists()));
     run
 }
 

@@ -47,6 +47,31 @@ fn a_worse_side_fails_the_test_of_what_is_worse() {
 }
 
 #[test]
+fn a_step_waits_while_the_new_side_looks_worse() {
+    let (gates, mut trial, mut end) = (gates(), Trial::new(&gates(), 1), 0.0);
+    let mut statuses = |new: [f64; 3], blocks: usize| {
+        trial.next_step();
+        let arm = |statuses| Arm { requests: 100.0, statuses, ..Arm::default() };
+        for _ in 0..blocks {
+            end += 5.0;
+            trial.add(
+                &interval(end, arm(new), arm([100.0, 0.0, 0.0])),
+                &gates,
+                Assigned::ByRequest,
+            );
+        }
+        trial.reach(end + 5.0, &gates);
+        trial.readings(&gates).into_iter().find(|it| it.gate == "statuses").unwrap().verdict
+    };
+    // Two refusals by chance are soon outweighed.
+    assert_eq!(statuses([98.0, 0.0, 2.0], 1), Verdict::Inconclusive);
+    assert_eq!(statuses([100.0, 0.0, 0.0], 20), Verdict::Pass);
+    // A side that refuses everybody may have every proof long before this test can fail.
+    assert_eq!(statuses([0.0, 0.0, 100.0], 2), Verdict::Inconclusive);
+    assert_eq!(statuses([0.0, 0.0, 100.0], 40), Verdict::Fail);
+}
+
+#[test]
 fn a_difference_that_does_not_matter_rolls_nothing_back() {
     let arm = |failures, slow| Arm { requests: 10_000.0, failures, slow, ..Arm::default() };
     // A difference of 0.1 points matters for failures, and of 1 point for slow answers.
