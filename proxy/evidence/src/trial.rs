@@ -18,8 +18,8 @@ use crate::{Difference, Reading, Verdict};
 
 /// The probability with which a proof may be wrong.
 const PROOF_ALPHA: f64 = 0.05;
-/// The wealth of its bets above which a test that needs no proof does not pass. Equal sides reach it rarely, and later
-/// blocks lower it; a side that refuses everybody does in four blocks at 50 %, and in one at 5 %.
+/// The wealth of its bets above which a test that needs no proof does not pass. Equal sides reach it with a probability
+/// of at most a half, and later blocks lower it; a side that refuses everybody reaches it within four blocks.
 const DOUBT: f64 = 2.0;
 /// How much the sides may differ by chance in counts that depend on the key, if the split is by key: the most popular
 /// of 10,000 keys has a tenth of the requests (Zipf).
@@ -303,7 +303,13 @@ impl Trial {
             Counted::PairFailures => format!("new alone {new}, old alone {old}"),
             Counted::Differences => format!("both sides {new}, the old one and itself {old}"),
             Counted::Outages => format!("new {new} s, old {old} s"),
-            _ => format!("new {new}, old {old}"),
+            Counted::Failures
+            | Counted::Slow
+            | Counted::Empty
+            | Counted::Own
+            | Counted::ShadowAnswers => {
+                format!("new {new}, old {old}")
+            }
         }
     }
 

@@ -92,8 +92,8 @@ impl Sampler {
         Ok(with_shares(intervals, &shares))
     }
 
-    /// The intervals of a range that were not counted yet, in the order in which they ended. With `is_whole`, the interval of [`OwnSampler`] ends with
-    /// the range.
+    /// The intervals of a range that were not counted yet, in the order in which they ended. With `is_whole`, the
+    /// interval of [`OwnSampler`] ends with the range.
     fn ask(
         &mut self,
         prometheus: &Prometheus,
