@@ -13,8 +13,11 @@ LIVE := npm --prefix dashboards/live --loglevel=error
 export PATH := $(CURDIR)/target/tools/bin:$(PATH):/usr/sbin:/sbin
 CARVE := target/plain/carve
 LOAD := target/plain/load
-# `make up` builds this too, so that `make load` starts at once.
-BUILD_LOAD := $(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
+PLAIN := $(CARGO) build --profile plain
+# All that the README's commands run, in one build: no crate is compiled twice.
+DEMONSTRATION := $(PLAIN) --no-default-features --features qr-service/api \
+	$(foreach package,carve qr-service relay-service loadtest,-p $(package)) \
+	$(foreach program,carve qr-service relay-service relay-home load,--bin $(program))
 SETUP := deploy/setup.sh
 # In measurements only nginx logs every request, as on a cluster; with `make up` qr-service does so too.
 AS_ON_A_CLUSTER := QR_ACCESS_LOG=errors
@@ -83,8 +86,7 @@ endef
 
 up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
-	$(CARGO) build --profile plain $(if $(OLD),,--no-default-features -p qr-service -p relay-service --features qr-service/api) -p carve
-	$(BUILD_LOAD)
+	$(if $(OLD),$(PLAIN) -p carve,$(DEMONSTRATION))
 	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)') $(if $(NEW),--new '$(NEW)')
 
 down: ## stop everything; data stays
@@ -222,8 +224,8 @@ bindings: ## build the command, Wasm, Node addon, Python wheel, C library; PROFI
 	PROFILE='$(PROFILE)' qr-service/bindings/build.sh
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder
-	@$(CARGO) run --quiet --profile plain -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
-		$(if $(CASES),--cases '$(CASES)')
+	@test -x $(CARVE) || $(PLAIN) -p carve
+	$(CARVE) contract $(or $(URL),http://127.0.0.1:8080) $(if $(CASES),--cases '$(CASES)')
 
 generate: ## write generated files: nginx' includes, rules, types, qr.h, the map
 	@$(SETUP) test
@@ -334,7 +336,7 @@ chaos: ## play faults under load, print what clients saw; ARGS='--soak 10000000'
 	target/measure/chaos $(ARGS)
 
 load: ## send traffic to a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
-	@$(BUILD_LOAD)
+	@test -x $(LOAD) || $(PLAIN) --no-default-features -p loadtest --bin load
 	$(LOAD) $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
 		--url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' $(if $(FILE),--file '$(FILE)')
 

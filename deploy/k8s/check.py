@@ -205,8 +205,8 @@ def check_compose(manifests):
 def check_context():
     """Checks that .dockerignore keeps the folders that `carve` embeds: only the images' build could lack them."""
     ignored = [line.strip("/") for line in (TOP / ".dockerignore").read_text().splitlines()]
-    embeds = (TOP / "proxy/carve/src/local/files.rs").read_text()
-    for folder in re.findall(r'#\[folder = "\.\./\.\./(.+)"\]', embeds):
+    embeds = (TOP / "proxy/carve/build.rs").read_text()
+    for folder in re.findall(r'"\.\./\.\./(.+?)"', embeds):
         parents = {folder, *map(str, Path(folder).parents)}
         yield from (f".dockerignore leaves out {line}, which carve embeds" for line in parents.intersection(ignored))
 

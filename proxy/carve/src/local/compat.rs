@@ -6,7 +6,7 @@ use std::fs;
 
 use anyhow::{Context, bail};
 
-use super::files::{self, Proxy};
+use super::files::{self, PROXY};
 use super::settings::Settings;
 
 /// The stand-in for the host name in `proxy/compat/show.conf`.
@@ -28,7 +28,7 @@ pub(crate) fn render(settings: &Settings) -> anyhow::Result<()> {
         return Ok(());
     }
     let write = |name: &str, to: &str, host: &str| -> anyhow::Result<()> {
-        let text = files::text::<Proxy>(&format!("compat/{name}.conf"))?;
+        let text = files::text(PROXY, &format!("compat/{name}.conf"))?;
         fs::write(nginx.join(to), text.replace(HOST, host)).with_context(|| to.to_owned())
     };
     let given = |name: &str| env::var(name).ok().filter(|value| value != "none");

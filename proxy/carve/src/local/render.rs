@@ -15,7 +15,7 @@ use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, Prometheus, Proxy};
+use super::files::{self, PROMETHEUS, PROXY};
 use super::parts::Parts;
 use super::settings::{Addresses, Settings, Sides, repository};
 use super::{compat, names};
@@ -31,7 +31,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let at = &settings.addresses;
     let nginx = settings.nginx_dir();
     let place = |name: &str, changes: &[(&str, String)]| {
-        write(&nginx.join(name), &changed(name, &files::text::<Proxy>(name)?, changes)?)
+        write(&nginx.join(name), &changed(name, &files::text(PROXY, name)?, changes)?)
     };
     // With `auto`, nginx starts a worker for each core of the machine, even for those it may not use.
     let workers = format!("worker_processes {};", processors());
@@ -61,7 +61,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         }
     }
     files::write_folders(&prometheus, &nginx.join("live"))?;
-    write(&prometheus.join("prometheus.yml"), &files::text::<Prometheus>("prometheus.yml")?)?;
+    write(&prometheus.join("prometheus.yml"), &files::text(PROMETHEUS, "prometheus.yml")?)?;
     let Sides { old, new } = sides(settings)?;
     let started = Started {
         routes: settings.routes.clone(),
