@@ -54,11 +54,12 @@ wants() {
 # the script sees that it is installed.
 packages_by_purpose='
 around nginx=nginx prometheus=prometheus setpriv=util-linux cc=build-essential
-test chromium-headless-shell|chromium|google-chrome=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
-test cmake=cmake c++=build-essential /usr/lib/python3/dist-packages/PIL=python3-pil
+run curl=curl
+test chromium-headless-shell|chromium|google-chrome=chromium pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
+test gs=ghostscript cmake=cmake c++=build-essential pkg-config=pkg-config /bin/kill=procps /usr/lib/python3/dist-packages/PIL=python3-pil
 python python3:ensurepip=python3-venv cc=build-essential
 validate python3:ensurepip=python3-venv
-all valgrind=valgrind gs=ghostscript javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java go=golang-go
+all valgrind=valgrind javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java go=golang-go
 load nginx=nginx wrk=wrk haproxy=haproxy go=golang-go cc=build-essential valgrind=valgrind
 load /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
 languages go=golang-go cc=build-essential pkg-config=pkg-config javac=default-jdk-headless mvn=maven
