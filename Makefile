@@ -157,6 +157,7 @@ lint: ## check formatting, lints, manifests, rules and generated files
 	target/tools/python/bin/zizmor --offline --quiet .github/workflows
 	$(PYTHON) deploy/k8s/check.py
 	PYTHONPATH=deploy/k8s $(PYTHON) deploy/k8s/tests/manifest_rules.py
+	deploy/programs.py
 	$(PYTHON) deploy/k8s/tests/start.py
 
 test: ## run the tests that a change needs, including pages in Chromium
@@ -224,7 +225,7 @@ bindings: ## build the command, Wasm, Node addon, Python wheel, C library; PROFI
 	PROFILE='$(PROFILE)' qr-service/bindings/build.sh
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder
-	@test -x $(CARVE) || $(PLAIN) -p carve
+	@test -x $(CARVE) || { $(SETUP) build && $(PLAIN) -p carve; }
 	$(CARVE) contract $(or $(URL),http://127.0.0.1:8080) $(if $(CASES),--cases '$(CASES)')
 
 generate: ## write generated files: nginx' includes, rules, types, qr.h, the map
@@ -292,7 +293,8 @@ bench: ## measure the hot function and its peers; ARGS=formats, instructions
 
 # RAMPS=100 per cell; ROWS=fail: only rows whose name contains this word.
 simulate:
-	@$(CARGO) run --quiet --release -p evidence --example simulate -- $(or $(RAMPS),1000) $(ROWS)
+	@$(SETUP) build
+	$(CARGO) run --quiet --release -p evidence --example simulate -- $(or $(RAMPS),1000) $(ROWS)
 
 # Builds the programs that a group needs. A row of the floors whose server cannot be built here is left out, and the
 # table says so.
@@ -336,7 +338,7 @@ chaos: ## play faults under load, print what clients saw; ARGS='--soak 10000000'
 	target/measure/chaos $(ARGS)
 
 load: ## send traffic to a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
-	@test -x $(LOAD) || $(PLAIN) --no-default-features -p loadtest --bin load
+	@test -x $(LOAD) || { $(SETUP) build && $(PLAIN) --no-default-features -p loadtest --bin load; }
 	$(LOAD) $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
 		--url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' $(if $(FILE),--file '$(FILE)')
 

@@ -2,6 +2,7 @@
 # Installs what is missing for one or more purposes: on Debian and Ubuntu by apt; elsewhere it lists what to install.
 # Does nothing if nothing is missing.
 #
+#     deploy/setup.sh build      to compile one program: make contract, make simulate
 #     deploy/setup.sh run        to start the stack: make up
 #     deploy/setup.sh around     to start it around two servers of yours: make up OLD=... NEW=...
 #     deploy/setup.sh test       what a change needs: make lint, make test, make bindings
@@ -18,7 +19,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "usage: deploy/setup.sh run|around|test|all|load|languages|bench|fuzz|manifests|site|packages|release|rehearsal ..." >&2
+    echo "usage: deploy/setup.sh build|run|around|test|all|load|languages|bench|fuzz|manifests|site|packages|release|rehearsal ..." >&2
     exit 2
 }
 
@@ -26,14 +27,15 @@ usage() {
 expand() {
     echo "$1"
     case "$1" in
-    around | load | bench | site | wasm | python | validate) ;;
+    build | site | wasm | validate) ;;
+    around | load | bench | python) expand build ;;
     run) expand around ;;
     languages) expand run && expand wasm && expand python ;;
     packages) expand wasm && expand python ;;
     manifests | fuzz) expand validate ;;
     test) expand run && expand wasm && expand python && expand validate ;;
     all) expand test && expand load && expand languages && expand bench && expand fuzz && expand manifests ;;
-    release) ;;
+    release) expand build ;;
     rehearsal) expand release && expand manifests ;;
     *) usage ;;
     esac
@@ -53,25 +55,26 @@ wants() {
 # Each line is a purpose and pairs FOUND=PACKAGE: a Debian package, and a command, a file, or a Python module from which
 # the script sees that it is installed.
 packages_by_purpose='
-around nginx=nginx prometheus=prometheus setpriv=util-linux cc=build-essential
+build cc=build-essential
+around nginx=nginx prometheus=prometheus setpriv=util-linux
 run curl=curl
 test chromium-headless-shell|chromium|google-chrome=chromium pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
 test gs=ghostscript cmake=cmake c++=build-essential pkg-config=pkg-config /bin/kill=procps /usr/lib/python3/dist-packages/PIL=python3-pil
-python python3:ensurepip=python3-venv cc=build-essential
+python python3:ensurepip=python3-venv
 validate python3:ensurepip=python3-venv
-all valgrind=valgrind javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java go=golang-go
-load nginx=nginx wrk=wrk haproxy=haproxy go=golang-go cc=build-essential valgrind=valgrind
+all javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
+load nginx=nginx wrk=wrk haproxy=haproxy faketime=faketime pkill=procps go=golang-go valgrind=valgrind
 load /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
-languages go=golang-go cc=build-essential pkg-config=pkg-config javac=default-jdk-headless mvn=maven
-languages php=php-cli php-fpm8.2|php-fpm8.4|php-fpm=php-fpm /var/lib/dpkg/info/php-gd.list=php-gd
+languages go=golang-go pkg-config=pkg-config javac=default-jdk-headless mvn=maven
+languages php-fpm8.2|php-fpm8.4|php-fpm=php-fpm /var/lib/dpkg/info/php-gd.list=php-gd
 languages /usr/share/php/Bacon/BaconQrCode/autoload.php=php-bacon-qr-code
-languages ruby=ruby puma=puma /var/lib/dpkg/info/ruby-rack.list=ruby-rack /var/lib/dpkg/info/ruby-rqrcode.list=ruby-rqrcode
+languages puma=puma /var/lib/dpkg/info/ruby-rack.list=ruby-rack /var/lib/dpkg/info/ruby-rqrcode.list=ruby-rqrcode
 fuzz c++=build-essential cmake=cmake
-bench python3:ensurepip=python3-venv cc=build-essential pkg-config=pkg-config qrencode=qrencode valgrind=valgrind
+bench python3:ensurepip=python3-venv pkg-config=pkg-config qrencode=qrencode valgrind=valgrind
 bench /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
 manifests go=golang-go
-packages cc=build-essential pkg-config=pkg-config
-release musl-gcc=musl-tools cc=build-essential jq=jq python3:ensurepip=python3-venv
+packages pkg-config=pkg-config
+release musl-gcc=musl-tools jq=jq python3:ensurepip=python3-venv
 release qemu-aarch64-static=qemu-user-static skopeo=skopeo
 rehearsal docker-registry=docker-registry buildah=buildah dpkg-deb=dpkg'
 

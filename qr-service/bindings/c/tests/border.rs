@@ -21,23 +21,6 @@ fn border(flags: &[&str], linking: Linking) -> (TempDir, PathBuf) {
     (temporary, program)
 }
 
-fn passes_under_valgrind(flags: &[&str], valgrind_flags: &[&str], arguments: &[&str]) {
-    for linking in BOTH_WAYS {
-        let (_temporary, program) = border(flags, linking);
-        let mut valgrind = tool("valgrind");
-        valgrind.args(["--quiet", "--error-exitcode=9"]).args(valgrind_flags);
-        let said = succeed(valgrind.arg(program).args(arguments));
-        assert_eq!(said, "all checks passed\n", "{linking:?}");
-    }
-}
-
-/// Counts blocks that are still reachable at the end as leaks too.
-const NOTHING_LEFT: [&str; 3] =
-    ["--leak-check=full", "--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
-/// Counts all leaks but those, for `qr_draw`, which keeps the definition of the options.
-const NOTHING_LOST: [&str; 2] =
-    ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible"];
-
 #[test]
 fn the_shared_library_exports_only_the_functions_of_the_header() {
     let library = library_folder().join("libqr.so");
@@ -69,6 +52,23 @@ fn pkg_config_knows_the_version() {
 /// Only `make test-all` runs these.
 mod nightly {
     use super::*;
+
+    /// Counts blocks that are still reachable at the end as leaks too.
+    const NOTHING_LEFT: [&str; 3] =
+        ["--leak-check=full", "--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
+    /// Counts all leaks but those, for `qr_draw`, which keeps the definition of the options.
+    const NOTHING_LOST: [&str; 2] =
+        ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible"];
+
+    fn passes_under_valgrind(flags: &[&str], valgrind_flags: &[&str], arguments: &[&str]) {
+        for linking in BOTH_WAYS {
+            let (_temporary, program) = border(flags, linking);
+            let mut valgrind = tool("valgrind");
+            valgrind.args(["--quiet", "--error-exitcode=9"]).args(valgrind_flags);
+            let said = succeed(valgrind.arg(program).args(arguments));
+            assert_eq!(said, "all checks passed\n", "{linking:?}");
+        }
+    }
 
     #[test]
     fn the_interface_works_from_c_without_an_error_or_a_leak() {

@@ -17,9 +17,6 @@ use qr_core::{Level, Raster, generate};
 use support::{C99, Linking, compile, folder, output, pkg_config, succeed, tool};
 use tempfile::TempDir;
 
-/// Debian's libjna-java.
-const JNA: &str = "/usr/share/java/jna.jar";
-
 /// The command line of an example, without the text, and its working directory.
 struct Example {
     command_line: Vec<OsString>,
@@ -63,27 +60,8 @@ fn in_c(linking: Linking) -> Example {
     })
 }
 
-fn in_go() -> Example {
-    Example::new(|program| {
-        let mut go = tool("go");
-        // The user's cache may hold the flags that pkg-config printed for another checkout.
-        go.env("GOCACHE", support::target().join("c-go-cache"));
-        succeed(go.args(["build", "-o"]).arg(&program).arg(source("go/main.go")));
-        vec![program.into()]
-    })
-}
-
 fn in_python() -> Example {
     Example::new(|_| vec!["/usr/bin/python3".into(), "-B".into(), source("python/qr.py")])
-}
-
-fn in_java() -> Example {
-    assert!(Path::new(JNA).exists(), "{JNA} is missing: make setup");
-    // Newer JVMs print a warning without it.
-    let access = "--enable-native-access=ALL-UNNAMED";
-    Example::new(|_| {
-        vec!["java".into(), access.into(), "-cp".into(), JNA.into(), source("java/Qr.java")]
-    })
 }
 
 fn draws_the_picture_of_qr_core(example: &Example) {
@@ -155,6 +133,28 @@ fn the_readmes_commands_compile_the_c_example_and_its_list_of_libraries_is_right
 /// Only `make test-all` runs these.
 mod nightly {
     use super::*;
+
+    /// Debian's libjna-java.
+    const JNA: &str = "/usr/share/java/jna.jar";
+
+    fn in_go() -> Example {
+        Example::new(|program| {
+            let mut go = tool("go");
+            // The user's cache may hold the flags that pkg-config printed for another checkout.
+            go.env("GOCACHE", support::target().join("c-go-cache"));
+            succeed(go.args(["build", "-o"]).arg(&program).arg(source("go/main.go")));
+            vec![program.into()]
+        })
+    }
+
+    fn in_java() -> Example {
+        assert!(Path::new(JNA).exists(), "{JNA} is missing: make setup");
+        // Newer JVMs print a warning without it.
+        let access = "--enable-native-access=ALL-UNNAMED";
+        Example::new(|_| {
+            vec!["java".into(), access.into(), "-cp".into(), JNA.into(), source("java/Qr.java")]
+        })
+    }
 
     #[test]
     fn go() {
