@@ -45,7 +45,6 @@ PYTHON := target/tools/python/bin/python
 # For measurements: builds qr-service as in production, with the arguments $(1), and at the same time the programs
 # around it, with the arguments $(2). Puts all into target/measure.
 define build
-echo "building qr-service with link-time optimisation: 2 minutes the first time"
 $(CARGO) build --quiet --profile plain --no-default-features --features loadtest/servers -p loadtest --bins $(2) &
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
@@ -59,8 +58,7 @@ endef
 
 # The row with the article's function has a separate program: the released one does not contain that function.
 define build_article
-echo "building qr-service with the article's function: 2 minutes the first time"
-$(CARGO) build --quiet --release -p qr-service --bin qr-service --features reference
+$(CARGO) build --quiet --release -p qr-service --bin qr-service --no-default-features --features reference
 mkdir -p target/measure
 ln -f target/release/qr-service target/measure/axum-article
 endef
@@ -210,7 +208,7 @@ all-fuzz:
 			-max_len=$(or $(MAX_LEN),3000) -len_control=100 -verbosity=0 -print_final_stats=1
 	done
 
-# Types the commands of the top README in a fresh clone of the last commit; with CLUSTER=file, those of
+# Types the commands of the top README in a fresh clone of the last commit, in a bare Debian; with CLUSTER=file, those of
 # docs/getting-started-cluster.md.
 all-newcomer:
 	$(if $(CLUSTER),CLUSTER='$(CLUSTER)') $(CARGO) nextest run --workspace --all-features --profile all \
@@ -322,8 +320,9 @@ ladder: ## compare servers; QUICK=1, ARGS='--group relay' (floors, nginx, langua
 		$(MAKE) setup-languages
 		$(call build,--bins,) ;;
 	*)
-		$(SETUP) run load
-		$(MAKE) bindings
+		$(SETUP) run load wasm
+		echo "building what the rows need: 6 minutes the first time"
+		qr-service/bindings/build.sh cli wasm node
 		$(build_article)
 		$(call build,--bins --example static_answer,-p carve -p relay-service) ;;
 	esac

@@ -90,13 +90,14 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Keeps the last run's figures in docs/ladder.json, and writes what the page shows of them.
 fn write_page(out: &Path) -> anyhow::Result<()> {
     let json = out.join("qrcode.json");
-    let text = fs::read_to_string(&json)
-        .with_context(|| format!("{} (run make ladder first)", json.display()))?;
-    let report: Report = serde_json::from_str(&text).with_context(|| json.display().to_string())?;
-    let file = repository().join("docs/choosing-a-rung.md");
+    let report = Report::read(&json).context("run make ladder first")?;
+    let docs = repository().join("docs");
+    let file = docs.join(Report::PAGE);
     let page = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     write(&file, &report.into_page(&page)?)?;
-    write(&repository().join("docs/ladder.svg"), &svg::picture(&report))
+    write_json(&docs.join(Report::KEPT), &report)?;
+    write(&docs.join(Report::PICTURE), &svg::picture(&report))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
@@ -126,6 +128,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// The page with the ladder, in `docs/`.
+    pub const PAGE: Text = "choosing-a-rung.md";
+    /// The page's picture.
+    pub const PICTURE: Text = "ladder.svg";
+    /// The figures of the run that page and picture show.
+    pub const KEPT: Text = "ladder.json";
+
+    /// Reads a report that was written as JSON. An error names the file.
+    pub fn read(json: &Path) -> anyhow::Result<Self> {
+        let name = || json.display().to_string();
+        let text = fs::read_to_string(json).with_context(name)?;
+        serde_json::from_str(&text).with_context(name)
+    }
+
     /// Sums the rounds up.
     pub fn new(climbed: &Climbed, plan: &Plan) -> Self {
         Report {
@@ -259,7 +275,7 @@ fn method(plan: &Plan) -> String {
 }
 
 fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let models: Vec<&str> =
         info.lines().filter_map(|line| line.strip_prefix("model name")).collect();
     let model =

@@ -35,12 +35,18 @@ module qr_raw qr wasm-module qr-c --crate-type cdylib -- -C link-arg=--strip-all
 # In a profile of its own, because each profile has its own folder: so the two builds do not replace each other, and
 # each is rebuilt only if it changed.
 module qr_wasm_draw qr_javascript wasm-draw qr-javascript --features draw
-# With the features of the tests, so that they need not compile it again.
-cargo build --quiet --workspace --all-features --example bindgen
+bindgen=$target/plain/examples/bindgen
+if [ "${PROFILE:-}" = dev ]; then
+    # With the features of the tests, so that they need not compile it again.
+    cargo build --quiet --workspace --all-features --example bindgen
+    bindgen=$target/debug/examples/bindgen
+else
+    cargo build --quiet --profile plain -p qr-javascript --example bindgen
+fi
 
 for for_what in nodejs web; do
     for name in qr_wasm qr_wasm_draw; do
-        "$target/debug/examples/bindgen" "$new/built/$name.wasm" "$for_what" "$new/$for_what" "$name"
+        "$bindgen" "$new/built/$name.wasm" "$for_what" "$new/$for_what" "$name"
     done
 done
 # Otherwise Node would take the files for CommonJS.

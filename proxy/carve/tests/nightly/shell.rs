@@ -4,7 +4,7 @@
 //!
 //! - Ports and folders are free ones, so that tests do not disturb each other.
 //! - `cargo build` does nothing and `cargo run` starts a binary that `cargo test` has built: a build in the
-//!   profile of `make up` takes minutes. [`Shell::in_clone`] builds all.
+//!   profile of `make up` takes minutes. [`Shell::in_bare_debian`] builds all.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -49,7 +49,7 @@ impl Shell {
         );
         fs::write(&cargo, script).unwrap();
         fs::set_permissions(&cargo, Permissions::from_mode(0o755)).unwrap();
-        let mut command = Command::new("bash");
+        let mut command = Command::new("env");
         command.env("CARGO", &cargo).current_dir(repository());
         // Set as on make's command line, but for every call of make.
         let ours = ["CARVE", "LOAD"]
@@ -60,27 +60,24 @@ impl Shell {
         Shell::start(command, folder, Duration::from_secs(300))
     }
 
-    /// A shell in a fresh clone of the last commit, in which everything must be built.
-    pub(crate) fn in_clone() -> Self {
-        let folder = temporary_folder();
-        let clone = folder.path().join("clone");
-        let mut git = Command::new("git");
-        git.args(["clone", "--quiet"]).arg(repository()).arg(&clone);
-        assert!(git.status().unwrap().success());
-        let mut command = Command::new("bash");
-        command.env_remove("CARGO").env_remove("MAKEFLAGS").env_remove("CARGO_TARGET_DIR");
-        command.current_dir(clone);
-        Shell::start(command, folder, Duration::from_secs(45 * 60))
+    /// A shell in a fresh clone of the last commit, in a bare Debian, in which everything must be installed and built.
+    pub(crate) fn in_bare_debian() -> Self {
+        let mut command = Command::new(repository().join(".ci/bare"));
+        // It has no variables of this machine, so `env` sets them inside.
+        command.arg("env");
+        Shell::start(command, temporary_folder(), Duration::from_secs(45 * 60))
     }
 
     fn start(mut command: Command, folder: TempDir, patience: Duration) -> Self {
         let addresses = Addresses::free().unwrap();
         let (reader, writer) = std::io::pipe().unwrap();
-        command.args(["--noprofile", "--norc"]).env_remove("MAKELEVEL");
-        command.env("STACK_RUN_DIR", folder.path().join("run"));
-        for (variable, address, _) in addresses.listeners() {
-            command.env(variable, address.to_string());
+        let run_dir = ("STACK_RUN_DIR", folder.path().join("run").display().to_string());
+        let listeners = addresses.listeners();
+        let listeners = listeners.into_iter().map(|(name, at, _)| (name, at.to_string()));
+        for (variable, value) in listeners.chain([run_dir]) {
+            command.arg(format!("{variable}={value}"));
         }
+        command.args(["bash", "--noprofile", "--norc"]).env_remove("MAKELEVEL");
         for name in ["RAMP_NGINX_DIR", "RAMP_PROXY_ADMIN_ADDR", "RAMP_PROMETHEUS_URL"] {
             command.env_remove(name);
         }
