@@ -215,6 +215,7 @@ all-newcomer:
 		--run-ignored only -E 'test($(if $(CLUSTER),on_a_cluster,in_a_fresh_clone))' --no-capture
 
 all-measure:
+	$(MAKE) bench ARGS=instructions
 	$(MAKE) ladder QUICK=1
 	$(MAKE) chaos ARGS=--quick
 

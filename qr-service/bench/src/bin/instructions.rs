@@ -1,7 +1,8 @@
 //! Counts instructions per call with callgrind. Unlike times, the counts are reproducible, so commits can be compared.
 //!
 //! The program runs itself under valgrind with `N` and with `2 N` calls; the difference is `N` calls
-//! without the startup. It compares the counts with `instructions.json`, which `--record` writes.
+//! without the startup. It compares the counts with `instructions.json`, which `--record` writes, and fails if one has
+//! grown.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,6 +17,8 @@ use qr_bench::makers::{Maker, makers};
 
 /// Calls of one run; a multiple of the number of texts of an input.
 const CALLS: usize = 128;
+/// A count that has grown by more than this, in per cent, is an error. Another compiler changes counts by less.
+const GROWTH_PERCENT: f64 = 3.0;
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.json");
 
 /// Counts the instructions of qr-core and compares them with the recorded counts.
@@ -42,31 +45,33 @@ fn main() -> anyhow::Result<()> {
         Err(_) => Figures::new(),
     };
     let mut now = Figures::new();
+    let mut grown = Vec::new();
     println!("{:<24} {:>12} {:>12} {:>9}", "instructions per call", "recorded", "now", "change");
     for name in ["qr-core", "qr-core-encode"] {
         for input in &INPUTS {
             let key = format!("{name} {}", input.name);
             let count = count(name, input.name, 2 * CALLS)? - count(name, input.name, CALLS)?;
             let count = count / CALLS as u64;
-            print_row(&key, before.get(&key).copied(), count);
+            // A new input has no growth, and is recorded.
+            let recorded = before.get(&key).copied().unwrap_or(count);
+            let growth_percent = 100.0 * (count as f64 / recorded as f64 - 1.0);
+            println!("{key:<24} {recorded:>12} {count:>12} {growth_percent:>+7.2} %");
+            if growth_percent > GROWTH_PERCENT {
+                grown.push(key.clone());
+            }
             now.insert(key, count);
         }
     }
     if arguments.record {
         fs::write(RECORDED, serde_json::to_string_pretty(&now)? + "\n").context(RECORDED)?;
+        return Ok(());
     }
+    let grown = grown.join(", ");
+    ensure!(
+        grown.is_empty(),
+        "more than {GROWTH_PERCENT} % more instructions: {grown}. If that is meant, --record them"
+    );
     Ok(())
-}
-
-fn print_row(key: &str, before: Option<u64>, now: u64) {
-    let (before, change) = match before {
-        Some(before) => {
-            let change = 100.0 * (now as f64 / before as f64 - 1.0);
-            (before.to_string(), format!("{change:+.2} %"))
-        }
-        None => ("-".to_owned(), String::new()),
-    };
-    println!("{key:<24} {before:>12} {now:>12} {change:>9}");
 }
 
 fn maker(name: &str) -> anyhow::Result<Maker> {
