@@ -77,6 +77,11 @@ impl Place {
         if !user.is_root() {
             command.arg("--map-root-user");
         }
+        // In a chroot, the top is no mount point whose propagation could change.
+        let is_mount_point = Command::new("mountpoint").args(["-q", "/"]).status().unwrap();
+        if !is_mount_point.success() {
+            command.args(["--propagation", "unchanged"]);
+        }
         command.args(["--mount", "sh", "-c"]);
         command.arg("mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"").arg("sh");
         command.arg(self.path("hosts"));
