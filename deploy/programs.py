@@ -13,9 +13,9 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 # Debian's base with git and make, what README.md asks for, and programs of this repository.
 BASE = set("""apt-cache apt-get awk bash basename cat chmod chroot cksum cmp comm command cp cut date dirname dpkg
-    dpkg-deb env find git grep gzip head hostname id install ln ls make mkdir mktemp mount mountpoint mv nproc openssl printf
-    pwd readlink realpath rm rmdir sed seq setpriv sh sha256sum sleep sort stat tail tar taskset tee touch tr umount uname
-    uniq unshare wc which xargs
+    dpkg-deb env find git grep gzip head hostname id install ln ls make mkdir mktemp mount mountpoint mv nproc openssl
+    printf pwd readlink realpath rm rmdir sed seq setpriv sh sha256sum sleep sort stat tail tar taskset tee touch tr umount
+    uname uniq unshare wc which xargs
     cargo gofmt node npm rustup carve edge qr-service relay-service relay-home shadow""".split())
 # A shell's own; and what setup.sh installs by other means than apt, or asks for by an option such as HELM.
 SHELL = set(""". break case cd continue declare define do done echo elif else end endef esac eval exec exit export false
@@ -37,10 +37,10 @@ NEEDS = [(r"\$\(CARGO\)|cargo build|PLAIN\)", "cc"), (r"-m venv", "python3:ensur
          (r"require 'rqrcode'", "/ruby-rqrcode.list /ruby-rack.list"),
          (r"\(\"qemu-", "qemu-aarch64-static")]
 # The target whose purposes count for files that the Makefile does not name; the first that fits.
-TARGETS = [(r"nightly", "test-all"), (r"^loadtest/(src|floors)/.*chaos", "chaos"),
-           (r"^loadtest/(src|floors)/", "ladder"), (r"^qr-service/bench/", "bench"), (r"^examples/rungs/(?!test)", "setup-languages"), (r"/fuzz/", "test-all"),
-           (r"^deploy/release/", "release-rehearsal"), (r"^deploy/k8s/tests/(?!manifest_rules|start)", "deploy-test"),
-           (r"\.sh$|^\.ci/", ""), (r"", "test")]
+TARGETS = [(r"nightly|/fuzz/", "test-all"), (r"^loadtest/(src|floors)/.*chaos", "chaos"),
+           (r"^loadtest/(src|floors)/", "ladder"), (r"^qr-service/bench/", "bench"),
+           (r"^examples/rungs/(?!test)", "setup-languages"), (r"^deploy/release/", "release-rehearsal"),
+           (r"^deploy/k8s/tests/(?!manifest_rules|start)", "deploy-test"), (r"\.sh$|^\.ci/", ""), (r"", "test")]
 
 
 def commands(script):
