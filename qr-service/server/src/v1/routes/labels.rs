@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::request::Parts;
 use serde_json::{Map, Value};
 
 use super::Api;
@@ -52,7 +50,7 @@ pub(super) async fn post(
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let place = place_for(&api).await?;
-    let (layout, labels) = read_labels(&api, &parts, body).await?;
+    let (layout, labels) = read_asked(&api, &parts, body, true, read_labels).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
     let pool = api.pool.clone();
     let disposition = "attachment; filename=\"labels.pdf\"";
@@ -61,15 +59,8 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the sheet and the labels, and makes their plans. Fails with all faults of the query and of the items, or why
-/// the body cannot be read.
-async fn read_labels(
-    api: &Api,
-    parts: &Parts,
-    body: Body,
-) -> Result<(Layout, Vec<Label>), Refusal> {
-    let of_query = [&*api.options, &*api.sheet];
-    let asked = read_asked(parts, body, &of_query, &of_query[..1]).await?;
+/// Reads the sheet, and makes the labels' plans. Fails with all faults of the query and of the items.
+fn read_labels(api: &Api, asked: ItemsRequest) -> Result<(Layout, Vec<Label>), Refusal> {
     let ItemsRequest { common, items, mut faults, mut of_items } = asked;
     let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
     let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
