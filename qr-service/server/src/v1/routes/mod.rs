@@ -134,7 +134,7 @@ fn cors(origin: &HeaderValue) -> CorsLayer {
 
 /// The headers that pages of other origins may read.
 #[rustfmt::skip]
-const EXPOSED: [&str; 10] = [
-    "etag", "retry-after", "x-qr-kind", "x-qr-level", "x-qr-mask", "x-qr-modules", "x-qr-parts",
-    "x-qr-unused-correction", "x-qr-version", "x-request-id",
+const EXPOSED: [&str; 11] = [
+    "content-disposition", "etag", "retry-after", "x-qr-kind", "x-qr-level", "x-qr-mask", "x-qr-modules",
+    "x-qr-parts", "x-qr-unused-correction", "x-qr-version", "x-request-id",
 ];
