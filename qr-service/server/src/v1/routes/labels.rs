@@ -168,10 +168,12 @@ async fn send_sheet(
 /// Draws checked labels, of which the first is at index `first` of its page. Returns compressed content.
 fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refusal> {
     let mut content = Vec::new();
+    layout.adjust(&mut content);
     for (index, label) in labels.iter().enumerate() {
         let encoded = encode(&label.plan).map_err(unprocessable)?;
         let modules = encoded.symbol.modules();
         layout.draw(first + index, modules, label.plan.margin, &label.caption, &mut content);
     }
+    content.extend_from_slice(b"Q\n");
     Ok(miniz_oxide::deflate::compress_to_vec_zlib(&content, COMPRESSION))
 }
