@@ -1,5 +1,6 @@
 //! A sheet of labels: symbols in rows and columns, each with a caption below it or beside it.
 
+mod marks;
 mod preset;
 
 use qr_core::{Modules, write_pdf_path};
@@ -75,6 +76,13 @@ pub(crate) struct Sheet {
     /// Makes everything higher. The upper edge of the page stays.
     #[schema(minimum = 0.9, maximum = 1.1, default = 1)]
     pub(crate) scale_y: Option<f64>,
+    /// Draws marks at the corners of each label, to cut along.
+    #[schema(default = false)]
+    pub(crate) crop_marks: Option<bool>,
+    /// Answers with a test sheet instead: the frames of the labels, and rulers in millimetres that show how the printer
+    /// moves and scales. It needs no items.
+    #[schema(default = false)]
+    pub(crate) calibrate: Option<bool>,
     /// Font size of the captions, in points. The default is 8, or less on labels that are less than 20 mm high.
     #[schema(minimum = 4, maximum = 36)]
     pub(crate) caption_pt: Option<f64>,
@@ -178,6 +186,7 @@ pub(crate) struct Layout {
     /// How much wider and higher everything is drawn, and how far it is moved to the right and down.
     scale: (f64, f64),
     shift: (f64, f64),
+    has_crop_marks: bool,
 }
 
 impl Layout {
@@ -237,6 +246,7 @@ impl Layout {
                 sheet.shift_x_mm.unwrap_or_default(),
                 sheet.shift_y_mm.unwrap_or_default(),
             )),
+            has_crop_marks: sheet.crop_marks.unwrap_or_default(),
         };
         (faults.len() == before).then_some(layout)
     }
@@ -278,6 +288,13 @@ impl Layout {
         self.module(modules, margin) * sides(modules, margin).0 / POINTS
     }
 
+    /// The upper left corner of a label, by its place on the page.
+    fn corner(&self, index: usize) -> (f64, f64) {
+        let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
+        let left = self.margin.0 + column * (self.label.0 + self.gap.0);
+        (left, self.page.1 - self.margin.1 - row * (self.label.1 + self.gap.1))
+    }
+
     /// Appends a label to the content of its page. `index` is its place on the page.
     pub(crate) fn draw(
         &self,
@@ -287,9 +304,10 @@ impl Layout {
         caption: &[LabelCaption],
         content: &mut Vec<u8>,
     ) {
-        let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
-        let left = self.margin.0 + column * (self.label.0 + self.gap.0);
-        let top = self.page.1 - self.margin.1 - row * (self.label.1 + self.gap.1);
+        let (left, top) = self.corner(index);
+        if self.has_crop_marks {
+            self.put_crop_marks((left, top), content);
+        }
         let module = self.module(modules, margin);
         let (width, height) = sides(modules, margin);
         let (centre, spare) = (left + self.room.0 / 2.0, self.room.1 - module * height);

@@ -258,6 +258,45 @@ fn a_sheet_is_printed_as_it_is_and_moved_as_asked() {
 }
 
 #[test]
+fn a_test_sheet_has_frames_and_rulers_and_labels_can_have_crop_marks() {
+    let service = start(&[]);
+    let is_dark = |page: &Picture, [x, y]: [f64; 2]| {
+        let px = |mm: f64| (mm * 300.0 / 25.4) as i64;
+        let near = (-2..=2).flat_map(|dx| (-2..=2).map(move |dy| (px(x) + dx, px(y) + dy)));
+        let grey = |(x, y): (i64, i64)| page.grey[(y * i64::from(page.width) + x) as usize];
+        near.map(grey).any(|grey| grey < 160)
+    };
+    // Without a body; the upper left label is at 7.21 and 15.15 mm.
+    let answer = post_many(service.addr, "/v1/labels?preset=L7160&calibrate=true", "text/csv", b"");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/pdf")));
+    let sheet = pages_at(300.0, &answer.body).remove(0);
+    for (at, dark) in [
+        ([7.21, 30.0], true),
+        ([30.0, 15.15], true),
+        ([7.21 + 63.5, 30.0], true),
+        ([30.0, 30.0], false),
+        // Ticks, of which those at 10 mm are longer.
+        ([83.0, 147.0], true),
+        ([80.0, 145.2], true),
+        ([83.0, 145.2], false),
+        ([106.0, 33.0], true),
+        ([108.5, 40.0], true),
+    ] {
+        assert_eq!(is_dark(&sheet, at), dark, "{at:?}");
+    }
+    let items = [json!({"text": "1"}), json!({"text": "2"})];
+    for (query, dark) in [("?preset=L7160", false), ("?preset=L7160&crop_marks=true", true)] {
+        let page = pages_at(300.0, &post(service.addr, query, &items).body).remove(0);
+        for at in [[6.0, 15.15], [7.21, 14.0], [7.21 + 64.5, 15.15 + 38.1]] {
+            assert_eq!(is_dark(&page, at), dark, "{query} {at:?}");
+        }
+        assert_eq!(read_all(&page, "qr").len(), 2);
+    }
+    let wrong = post_many(service.addr, "/v1/labels?calibrate=true&rows=0", "text/csv", b"");
+    assert_eq!((wrong.status, wrong.faults()), (400, vec!["rows out-of-range".to_owned()]));
+}
+
+#[test]
 fn a_caption_beside_its_symbol_has_lines() {
     let service = start(&[]);
     let caption = "Inventory of the third floor, room 3.14, shelf B";

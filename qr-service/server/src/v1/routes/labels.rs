@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::{Map, Value};
 
 use super::Api;
@@ -13,11 +14,12 @@ use super::many::{
     Ended, ItemsForm, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked,
     stream,
 };
-use super::qr::unprocessable;
+use super::qr::{NO_STORE, unprocessable};
 use crate::v1::caption::LabelCaption;
 use crate::v1::document::Document;
 use crate::v1::fault::{Code, Fault, Refusal};
 use crate::v1::options::{Format, Options};
+use crate::v1::parameters::read_query;
 use crate::v1::plan::{Inks, Length, PicturePlan, Plan, plan_of};
 use crate::v1::pool::Pool;
 use crate::v1::sheet::{Layout, Sheet};
@@ -49,6 +51,13 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
+    if let Some(layout) = test_sheet(&api, parts.uri.query().unwrap_or_default())? {
+        let (mut document, mut pdf) = Document::begin();
+        let (number, content) = document.content(&compressed(&layout.test_page()));
+        pdf.extend([content, document.page(&[number], layout.page), document.finish()].concat());
+        let media = [(CONTENT_TYPE, "application/pdf")];
+        return Ok((media, [(CACHE_CONTROL, NO_STORE)], pdf).into_response());
+    }
     let place = place_for(&api).await?;
     let (layout, labels) = read_asked(&api, &parts, body, true, read_labels).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
@@ -57,6 +66,18 @@ pub(super) async fn post(
     Ok(stream(place, "application/pdf", disposition, |sending| async move {
         send_sheet(&pool, &layout, &labels, &sending).await
     }))
+}
+
+/// The layout of a test sheet, if the query asks for one. Fails with all faults of such a query.
+fn test_sheet(api: &Api, query: &str) -> Result<Option<Layout>, Refusal> {
+    let mut faults = Vec::new();
+    let common = read_query(query, &[&*api.options, &*api.columns, &*api.sheet], &mut faults);
+    let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
+    if sheet.calibrate != Some(true) {
+        return Ok(None);
+    }
+    let layout = Layout::new(&sheet, false, &mut faults);
+    if faults.is_empty() { Ok(layout) } else { Err(Refusal::Parameters(faults)) }
 }
 
 /// Reads the sheet, and makes the labels' plans. Fails with all faults of the query and of the items.
@@ -175,5 +196,9 @@ fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refu
         layout.draw(first + index, modules, label.plan.margin, &label.caption, &mut content);
     }
     content.extend_from_slice(b"Q\n");
-    Ok(miniz_oxide::deflate::compress_to_vec_zlib(&content, COMPRESSION))
+    Ok(compressed(&content))
+}
+
+fn compressed(content: &[u8]) -> Vec<u8> {
+    miniz_oxide::deflate::compress_to_vec_zlib(content, COMPRESSION)
 }
