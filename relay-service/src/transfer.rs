@@ -111,6 +111,7 @@ impl Transfer<'_> {
         // multer keeps all bytes until it has seen the end of the part's head, and reads all bytes that are ready
         // before it looks. Over HTTP/2 these can exceed the limit, so give one piece at a time.
         let (is_head, mut seen, mut gives) = (AtomicBool::new(true), 0, false);
+        let mut cleaner = Cleaner::default();
         let limited = stream::poll_fn(|context| {
             let is_head = is_head.load(Ordering::Relaxed);
             gives = !gives || !is_head;
@@ -125,7 +126,8 @@ impl Transfer<'_> {
             if is_head && seen > MAX_PART_HEAD_BYTES {
                 return Poll::Ready(Some(Err(multer::Error::IncompleteHeaders)));
             }
-            next.map_err(|Broken| multer::Error::IncompleteStream)
+            let next = next.map_err(|Broken| multer::Error::IncompleteStream);
+            next.map_ok(|bytes| if is_head { cleaner.clean(bytes) } else { bytes })
         });
         let mut form = Multipart::new(limited, boundary);
         let part = form.next_field().await.ok().flatten().ok_or(Broken)?;
@@ -196,6 +198,45 @@ impl Transfer<'_> {
         }
         self.messages.info("All receiver(s) was/were aborted halfway.");
         End::ReceiversLeft
+    }
+}
+
+/// Replaces control characters in the head of a form's first part by spaces (RFC 9110 section 5.5), such as a CR alone in
+/// a file's name, which no header can have.
+#[derive(Default)]
+struct Cleaner {
+    /// Whether the last byte was a CR, of which only the next byte tells whether it ends a line.
+    has_cr: bool,
+    line: Vec<u8>,
+    is_after_boundary: bool,
+    is_over: bool,
+}
+
+impl Cleaner {
+    fn clean(&mut self, bytes: Bytes) -> Bytes {
+        let mut clean = Vec::with_capacity(bytes.len() + 1);
+        for (place, &byte) in bytes.iter().enumerate() {
+            if self.is_over {
+                clean.extend_from_slice(&bytes[place..]);
+                break;
+            }
+            let had_cr = std::mem::replace(&mut self.has_cr, byte == b'\r');
+            if had_cr && byte == b'\n' {
+                clean.extend_from_slice(b"\r\n");
+                self.is_over = self.is_after_boundary && self.line.is_empty();
+                self.is_after_boundary |= self.line.starts_with(b"--");
+                self.line.clear();
+                continue;
+            }
+            let is_control = byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n');
+            let alone = had_cr.then_some(b' ');
+            let own = (byte != b'\r').then_some(if is_control { b' ' } else { byte });
+            for byte in alone.into_iter().chain(own) {
+                clean.push(byte);
+                self.line.push(byte);
+            }
+        }
+        clean.into()
     }
 }
 

@@ -200,3 +200,37 @@ fn a_stream_that_outlasts_the_drain_is_cut_and_its_receiver_told_so() {
 fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }
+
+/// Its sender was told of success, and its receiver got 502 from the proxy.
+#[test]
+fn a_file_name_with_a_cr_is_a_header_like_any_other() {
+    let service = relay_service(&[]);
+    let head = "--b7\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\rX-Piping: 1\u{1}.txt\"\r\n\r\n";
+    let body = format!("{head}a\rb\r\n\r\n\u{1}\r\n--b7--\r\n");
+    let request = |key: &str| {
+        let form = "content-type: multipart/form-data; boundary=b7\r\nconnection: close";
+        put(key, &body).replace("connection: close", form)
+    };
+    let receiver = receive(service.addr, "a");
+    let sent = exchange(service.addr, &request("a"));
+    let received = rest(receiver);
+    assert!(sent.contains("received successfully."), "{sent}");
+    assert!(received.starts_with("HTTP/1.1 200 "), "{received}");
+    let header = "content-disposition: form-data; name=\"f\"; filename=\"a X-Piping: 1 .txt\"\r\n";
+    assert!(received.contains(header) && !received.contains("\nx-piping"), "{received}");
+    // Only the head changes. The answer is chunked, so its end is not the body's.
+    assert!(received.contains("a\rb\r\n\r\n\u{1}"), "{received}");
+    // The head may come in pieces of any length.
+    for at in 1..head.len() {
+        let key = format!("b{at}");
+        let receiver = receive(service.addr, &key);
+        let mut sender = connect(service.addr);
+        let request = request(&key);
+        let (before, after) = request.split_at(request.len() - body.len() + at);
+        sender.write_all(before.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(5));
+        sender.write_all(after.as_bytes()).unwrap();
+        assert!(rest(sender).contains("received successfully."), "{at}");
+        assert!(rest(receiver).contains(header), "{at}");
+    }
+}

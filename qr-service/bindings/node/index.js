@@ -63,8 +63,13 @@ exports.drawAsync = drawAsync;
 /** The names that npm's qrcode has for formats, and ours. */
 const TYPES = { 'image/png': 'png', terminal: 'txt', utf8: 'txt' };
 
-/** Translates the options of npm's qrcode to ours. */
-function ofQrcode(text, options = {}, standard = 'png') {
+/** Translates the arguments of npm's qrcode to our options. */
+function ofQrcode(text, options = {}, standard = 'png', ...more) {
+  if ([text, options, ...more].some((argument) => typeof argument === 'function'))
+    throw typeError('ERR_INVALID_ARG_TYPE', 'callbacks are not supported; use the promise');
+  // npm's qrcode also takes an array of segments, whose modes the encoder here chooses itself.
+  if (typeof text !== 'string' && !(text instanceof Uint8Array))
+    throw typeError('ERR_INVALID_ARG_TYPE', 'text must be a string or a Uint8Array, not segments');
   const {
     color,
     errorCorrectionLevel,
@@ -91,14 +96,15 @@ function ofQrcode(text, options = {}, standard = 'png') {
   };
 }
 
-exports.toBuffer = async (text, options) => (await drawAsync(ofQrcode(text, options))).bytes;
-exports.toDataURL = async (text, options) => {
-  const { bytes, mediaType } = await drawAsync(ofQrcode(text, options));
+exports.toBuffer = async (text, options, ...more) =>
+  (await drawAsync(ofQrcode(text, options, 'png', ...more))).bytes;
+exports.toDataURL = async (text, options, ...more) => {
+  const { bytes, mediaType } = await drawAsync(ofQrcode(text, options, 'png', ...more));
   return `data:${mediaType};base64,${bytes.toString('base64')}`;
 };
-exports.toString = async (text, options) =>
-  (await drawAsync(ofQrcode(text, options, 'utf8'))).bytes.toString();
-exports.toFile = async (path, text, options) => {
+exports.toString = async (text, options, ...more) =>
+  (await drawAsync(ofQrcode(text, options, 'utf8', ...more))).bytes.toString();
+exports.toFile = async (path, text, options, ...more) => {
   const extension = /\.(svg|pdf|eps|txt)$/.exec(path)?.[1];
-  await writeFile(path, (await drawAsync(ofQrcode(text, options, extension))).bytes);
+  await writeFile(path, (await drawAsync(ofQrcode(text, options, extension, ...more))).bytes);
 };

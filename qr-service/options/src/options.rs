@@ -26,9 +26,9 @@ options! {
     /// What to encode, and how to draw it. `text` or `data` is required; all other options have a default.
     Options {
         /// The text to encode, as UTF-8.
-        text: String = text(1, 7089).example("https://example.com/"),
+        text: String = text(1, 113_424).example("https://example.com/"),
         /// Bytes to encode instead of a text: Base64 by RFC 4648, either alphabet, padded or not.
-        data: Bytes = text(2, 9456).format("byte").pattern("^[A-Za-z0-9+/_-]+={0,2}$"),
+        data: Bytes = text(2, 151_296).format("byte").pattern("^[A-Za-z0-9+/_-]+={0,2}$"),
 
         /// The kind of symbol.
         kind: Kind = one_of(Kind::NAMED).default("qr"),

@@ -77,8 +77,9 @@ pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault
     let largest = smaller
         .into_iter()
         .find(|side| place(*side).is_some_and(|(start, _, block)| start >= EDGE && fits(&block)));
-    // Rounded up, so that this share gives the same number of modules.
-    let share = largest.map(|side| (side as f64 / size as f64 * 1000.0).ceil() / 1000.0);
+    // The largest share with three decimals that gives this number of modules, because the number is rounded down.
+    let next = |side: usize| (side + 2) as f64 / size as f64 * 1000.0;
+    let share = largest.map(|side| (next(side).ceil() - 1.0) / 1000.0);
     Err(Fault { maximum: share, ..fault })
 }
 

@@ -41,6 +41,21 @@ describe("the functions of npm's qrcode", () => {
     await assert.rejects(toBuffer('', {}), { code: 'ERR_QR_FAULTS' });
   });
 
+  it('refuse segments and callbacks, which they would ignore', async () => {
+    const segments = [{ data: 'ABC', mode: 'alphanumeric' }];
+    const callback = () => assert.fail('it is not called');
+    for (const [make, ...before] of [[toBuffer], [toDataURL], [toString], [toFile, 'a.png']])
+      for (const [what, ...more] of [
+        [/not segments/, segments],
+        [/callbacks/, 'hello', callback],
+        [/callbacks/, 'hello', {}, callback],
+      ])
+        await assert.rejects(make(...before, ...more), {
+          code: 'ERR_INVALID_ARG_TYPE',
+          message: what,
+        });
+  });
+
   it('make strings and files', async () => {
     const svg = draw({ text: 'hello', format: 'svg' }).bytes.toString();
     assert.equal(await toString('hello', { type: 'svg' }), svg);

@@ -85,7 +85,10 @@ fn put_logo(out: &mut String, place: &LogoField, pixels: &dyn LogoPixels, margin
         None => pixels.png(),
     };
     put(out, format_args!("<image x=\"{at}\" y=\"{at}\" width=\"{side}\" height=\"{side}\""));
-    out.push_str(" href=\"data:image/png;base64,");
+    // Programs for SVG 1.1, such as those of printers, know only this name, which SVG 2 keeps.
+    out.push_str(
+        " xmlns:xlink=\"http://www.w3.org/1999/xlink\" xlink:href=\"data:image/png;base64,",
+    );
     STANDARD.encode_string(&file, out);
     out.push_str("\"/>");
 }

@@ -7,7 +7,7 @@ mod schema;
 
 use std::borrow::Cow;
 
-use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess};
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, IntoDeserializer, MapAccess};
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
@@ -101,10 +101,10 @@ fn split_pair(pair: &str) -> (&str, Cow<'_, str>) {
 fn kept_plus(name: &str, value: &str) -> usize {
     let to_digits = || value.bytes().position(|byte| byte.is_ascii_digit()).unwrap_or(0);
     match name {
-        "data" | "logo" | "email" | "to" | "cc" | "url" | "start" | "end" | "elements" => {
+        "data" | "logo" | "key" | "email" | "to" | "cc" | "url" | "start" | "end" | "elements" => {
             value.len()
         }
-        "phone" | "mobile" => to_digits(),
+        "phone" | "mobile" | "work_phone" | "home_phone" | "fax" => to_digits(),
         "text" => {
             let scheme = value.split_once(':').map_or("", |(scheme, _)| scheme);
             let schemes = ["tel", "sms", "smsto", "mmsto"];
@@ -269,16 +269,68 @@ impl<'de> serde::Deserialize<'de> for Entries {
                 mut map: A,
             ) -> Result<Entries, A::Error> {
                 let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
+                while let Some((name, Flat(value))) = map.next_entry()? {
                     if entries.len() == MAX_PARAMETERS {
                         return Err(serde::de::Error::custom("too many parameters"));
                     }
-                    entries.push(entry);
+                    entries.push((name, value));
                 }
                 Ok(Entries(entries))
             }
         }
         deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// A JSON value. Of an array or an object, which no parameter is, only the kind is kept: half a megabyte of brackets
+/// would take thirty times the memory, and milliseconds.
+struct Flat(Value);
+
+impl<'de> serde::Deserialize<'de> for Flat {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Flat;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a value")
+            }
+
+            fn visit_unit<E>(self) -> Result<Flat, E> {
+                Ok(Flat(Value::Null))
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Flat, E> {
+                Ok(Flat(value.into()))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Flat, E> {
+                Ok(Flat(value.into()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Flat, E> {
+                Ok(Flat(value.into()))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Flat, E> {
+                Ok(Flat(value.into()))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Flat, E> {
+                Ok(Flat(value.into()))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut of: A) -> Result<Flat, A::Error> {
+                while of.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Flat(Value::Array(Vec::new())))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut of: A) -> Result<Flat, A::Error> {
+                while of.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Flat(Value::Object(Map::new())))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 

@@ -22,8 +22,6 @@ enum Type {
     Number,
     Boolean,
     Text,
-    /// An object or an array, which only JSON can express.
-    Nested,
 }
 
 pub(super) struct Parameter {
@@ -132,6 +130,17 @@ impl Schema {
         T::deserialize(MapAccessDeserializer::new(right)).ok()
     }
 
+    /// A cell of a table as a value of a query. Spreadsheets write numbers with the local decimal sign, which is a comma
+    /// where cells are divided by semicolons, and people write 0 and 1 for false and true.
+    pub fn cell_value(&self, name: &str, cell: String, has_comma: bool) -> String {
+        match (self.parameters.get(name).map(|parameter| parameter.of), cell.trim()) {
+            (Some(Type::Number), number) if has_comma => number.replacen(',', ".", 1),
+            (Some(Type::Boolean), "0") => false.to_string(),
+            (Some(Type::Boolean), "1") => true.to_string(),
+            _ => cell,
+        }
+    }
+
     /// Normalises a JSON value: whole numbers such as `8.0` (from Python, and allowed by JSON Schema) become integers,
     /// and names get their usual case.
     pub(super) fn json_value(&self, name: &str, value: Value) -> Value {
@@ -163,8 +172,7 @@ impl Parameter {
             Some("integer") => Type::Integer,
             Some("number") => Type::Number,
             Some("boolean") => Type::Boolean,
-            Some("string") => Type::Text,
-            _ => Type::Nested,
+            _ => Type::Text,
         };
         let (low, high) = match of {
             Type::Text => ("minLength", "maxLength"),
@@ -188,7 +196,6 @@ impl Parameter {
             (Type::Integer, _) => (least as i64).into(),
             (Type::Number, _) => least.into(),
             (Type::Boolean, _) => false.into(),
-            (Type::Nested, _) => Value::Null,
         }
     }
 
@@ -199,8 +206,8 @@ impl Parameter {
             Type::Integer => text.trim().parse::<i64>().ok().map(Value::from),
             // JSON has no NaN and no infinity.
             Type::Number => text.trim().parse().ok().and_then(Number::from_f64).map(Value::Number),
-            Type::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
-            Type::Text | Type::Nested => None,
+            Type::Boolean => text.trim().to_ascii_lowercase().parse::<bool>().ok().map(Value::from),
+            Type::Text => None,
         };
         value.unwrap_or_else(|| Value::String(self.named(text.into_owned())))
     }
@@ -219,6 +226,9 @@ impl Parameter {
             }
             (Type::Integer, _) => return malformed("a whole number"),
             (Type::Number, Value::Number(number)) => number.as_f64(),
+            (Type::Number, Value::String(text)) if text.contains(',') => {
+                return malformed("a number with a point, such as 25.4");
+            }
             (Type::Number, _) => return malformed("a number"),
             (Type::Boolean, Value::Bool(_)) => None,
             (Type::Boolean, _) => return malformed("true or false"),
@@ -231,7 +241,6 @@ impl Parameter {
                 return Err(Fault::new(name, Code::NotAllowed, detail).allowed(&self.allowed));
             }
             (Type::Text, _) => return malformed("text, in quotation marks"),
-            (Type::Nested, _) => None,
         };
         match measure {
             Some(measure) if !self.holds(measure) => Err(self.out_of_range(name)),

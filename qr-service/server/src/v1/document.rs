@@ -9,6 +9,8 @@ pub(crate) const FONT: &str = "F";
 const CATALOG: usize = 1;
 const PAGES: usize = 2;
 const FONT_OBJECT: usize = 3;
+/// Asks viewers not to fit the pages to the printer's margins, which would move every label.
+const AS_IT_IS: &str = "/ViewerPreferences<</PrintScaling/None>>";
 
 /// The document so far.
 pub(crate) struct Document {
@@ -30,7 +32,7 @@ impl Document {
     pub(crate) fn begin() -> (Self, Vec<u8>) {
         let mut document = Document { len: 0, offsets: vec![0; FONT_OBJECT], pages: Vec::new() };
         // Four bytes above 127 tell programs that the file is binary.
-        let mut out = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
+        let mut out = b"%PDF-1.6\n%\xe2\xe3\xcf\xd3\n".to_vec();
         document.offsets[FONT_OBJECT - 1] = out.len();
         let font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
         put(&mut out, format_args!("{FONT_OBJECT} 0 obj\n{font}\nendobj\n"));
@@ -77,7 +79,9 @@ impl Document {
         self.offsets[CATALOG - 1] = self.len + out.len();
         put(
             &mut out,
-            format_args!("{CATALOG} 0 obj\n<</Type/Catalog/Pages {PAGES} 0 R>>\nendobj\n"),
+            format_args!(
+                "{CATALOG} 0 obj\n<</Type/Catalog/Pages {PAGES} 0 R{AS_IT_IS}>>\nendobj\n"
+            ),
         );
         let (table, size) = (self.len + out.len(), self.offsets.len() + 1);
         put(&mut out, format_args!("xref\n0 {size}\n0000000000 65535 f \n"));

@@ -2,13 +2,18 @@
 //! the parameters.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::marker::PhantomData;
 
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use crate::v1::fault::{Code, Fault};
 use crate::v1::options::Format;
 use crate::v1::parameters::{Entries, Schema, read_entries, read_pairs};
-use crate::v1::table::read_table;
+use crate::v1::table::{decode, read_table};
 
 /// The media types of a body of items. `application/vnd.ms-excel` is what Windows calls a CSV file, and
 /// `application/x-www-form-urlencoded` is what curl calls any body.
@@ -61,15 +66,54 @@ impl ItemFaults {
     }
 }
 
-/// Reads the items. Adds a fault for each parameter that is unknown or repeated; values are not checked yet. Fails with
-/// a message for the client if the body does not match its media type, has no item, or has too many.
+/// How to read a table.
+#[derive(Default, Deserialize, ToSchema)]
+pub(crate) struct Columns {
+    /// Name of the column that has the texts, in a table whose first row does not call it `text`. Columns that are no
+    /// parameters are then left out.
+    #[schema(min_length = 1, max_length = 100, example = "URL")]
+    pub(crate) text_column: Option<String>,
+}
+
+/// Up to [`MAX_ITEMS`] members of an array, and one more if there are more.
+pub(crate) struct Members<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Array<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Array<T> {
+            type Value = Members<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while members.len() <= MAX_ITEMS
+                    && let Some(member) = array.next_element()?
+                {
+                    members.push(member);
+                }
+                // The rest takes no memory.
+                while array.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_seq(Array(PhantomData))
+    }
+}
+
+/// Reads the items, up to the first that is too many. Adds a fault for each parameter that is unknown or repeated;
+/// values are not checked yet. Fails with a message for the client if the body does not match its media type, has no
+/// item, or has too many.
 pub(crate) fn read_items(
     media: &str,
     body: &[u8],
     schemas: &[&Schema],
+    columns: &Columns,
     faults: &mut ItemFaults,
 ) -> Result<Vec<Map<String, Value>>, String> {
-    let mut items = Vec::new();
     // Windows writes a byte order mark even before JSON.
     let json = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     let begin = json.first();
@@ -80,40 +124,53 @@ pub(crate) fn read_items(
         "text/csv" => (true, false),
         _ => (!matches!(begin, Some(b'[' | b'{')), begin == Some(&b'{')),
     };
+    let column = columns.text_column.as_deref();
     if is_table {
-        let rows = read_table(body, schemas, &mut faults.of_all)?;
-        for (index, row) in rows.into_iter().enumerate() {
-            let mut of_item = Vec::new();
-            items.push(read_pairs(row, schemas, &mut of_item));
-            faults.add(index, of_item);
-        }
-    } else {
-        let rows = if is_lines { read_lines(json)? } else { read_array(json)? };
-        for (index, row) in rows.into_iter().enumerate() {
-            let mut of_item = Vec::new();
-            items.push(read_entries(row, schemas, &mut of_item));
-            faults.add(index, of_item);
-        }
+        let text = decode(body)?;
+        let rows = read_table(&text, schemas, column, MAX_FAULTS, &mut faults.of_all)?;
+        return collect(rows, faults, |row, of_item| read_pairs(row, schemas, of_item));
     }
-    match items.len() {
-        0 => Err("there are no items".to_owned()),
-        count if count > MAX_ITEMS => Err(format!("there are {count} items, above {MAX_ITEMS}")),
-        _ => Ok(items),
+    if column.is_some() {
+        return Err("text_column is for tables, and the body is JSON".to_owned());
     }
+    let read = |row, of_item: &mut Vec<Fault>| read_entries(row, schemas, of_item);
+    match is_lines {
+        true => collect(read_lines(json), faults, read),
+        false => collect(read_array(json)?.into_iter().map(Ok), faults, read),
+    }
+}
+
+/// The values of each row.
+fn collect<T>(
+    rows: impl Iterator<Item = Result<T, String>>,
+    faults: &mut ItemFaults,
+    read: impl Fn(T, &mut Vec<Fault>) -> Map<String, Value>,
+) -> Result<Vec<Map<String, Value>>, String> {
+    let mut items = Vec::new();
+    for (index, row) in rows.enumerate() {
+        if index == MAX_ITEMS {
+            return Err(format!("there are more than {MAX_ITEMS} items"));
+        }
+        let mut of_item = Vec::new();
+        items.push(read(row?, &mut of_item));
+        faults.add(index, of_item);
+    }
+    if items.is_empty() { Err("there are no items".to_owned()) } else { Ok(items) }
 }
 
 fn read_array(body: &[u8]) -> Result<Vec<Entries>, String> {
-    serde_json::from_slice(body)
-        .map_err(|error| format!("the body is not a JSON array of objects: line {}", error.line()))
+    let array: Result<Members<_>, _> = serde_json::from_slice(body);
+    let array = array
+        .map_err(|error| format!("the body is not a JSON array of objects: line {}", error.line()));
+    Ok(array?.0)
 }
 
-fn read_lines(body: &[u8]) -> Result<Vec<Entries>, String> {
+fn read_lines(body: &[u8]) -> impl Iterator<Item = Result<Entries, String>> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
-    let read = |(number, line): (usize, &[u8])| {
+    lines.filter(|(_, line)| !line.is_empty()).map(|(number, line)| {
         serde_json::from_slice(line)
             .map_err(|_| format!("line {} is not a JSON object", number + 1))
-    };
-    lines.filter(|(_, line)| !line.is_empty()).map(read).collect()
+    })
 }
 
 /// Gives each file of an archive a unique name that is safe on every system and has the format's extension.

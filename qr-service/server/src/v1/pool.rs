@@ -4,7 +4,7 @@
 //! refused at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -21,6 +21,9 @@ const NICE: i32 = 10;
 /// Longest time from request to result. It must stay well below the write timeout (`QR_WRITE_TIMEOUT`), after which the
 /// server would close the connection without an answer. A debug build draws many times more slowly.
 const MAX_WAIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 9 } else { 5 });
+
+/// Time between attempts to get a place in the queue.
+const RETRY: Duration = Duration::from_millis(20);
 
 #[derive(Clone)]
 pub(crate) struct Pool {
@@ -47,25 +50,46 @@ impl Pool {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (sender, receiver) = oneshot::channel();
-        let job = move || {
-            if !sender.is_closed() {
-                // A panic drops the sender, which the receiver sees.
-                if let Ok(result) = catch_unwind(AssertUnwindSafe(job)) {
-                    let _ = sender.send(result);
-                }
-            }
-        };
-        self.jobs.try_send(Box::new(job)).map_err(|_| Refusal::Busy)?;
-        match tokio::time::timeout(MAX_WAIT, receiver).await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(_)) => {
-                tracing::error!("a worker of the API panicked");
-                Err(Refusal::Internal)
-            }
-            Err(_) => Err(Refusal::Busy),
-        }
+        let (job, result) = boxed(job);
+        self.jobs.try_send(job).map_err(|_| Refusal::Busy)?;
+        tokio::time::timeout(MAX_WAIT, result).await.unwrap_or(Err(Refusal::Busy))
     }
+
+    /// Like [`Self::run`], but waits for a place in the queue and for the result as long as its caller does. A job is
+    /// never submitted twice: its first run could still be going on.
+    pub(crate) async fn run_in_turn<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (mut job, result) = boxed(job);
+        while let Err(TrySendError::Full(refused)) = self.jobs.try_send(job) {
+            job = refused;
+            tokio::time::sleep(RETRY).await;
+        }
+        result.await
+    }
+}
+
+/// The job, and its result once it has run.
+fn boxed<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> (Job, impl Future<Output = Result<T, Refusal>>) {
+    let (sender, receiver) = oneshot::channel();
+    let job = move || {
+        if !sender.is_closed() {
+            // A panic drops the sender, which the receiver sees.
+            if let Ok(result) = catch_unwind(AssertUnwindSafe(job)) {
+                let _ = sender.send(result);
+            }
+        }
+    };
+    let result = async {
+        receiver.await.map_err(|_| {
+            tracing::error!("a worker of the API panicked");
+            Refusal::Internal
+        })
+    };
+    (Box::new(job), result)
 }
 
 /// Takes jobs until all senders are gone.

@@ -1,5 +1,6 @@
 //! A sheet of labels: symbols in rows and columns, each with a caption below it or beside it.
 
+mod marks;
 mod preset;
 
 use qr_core::{Modules, write_pdf_path};
@@ -33,7 +34,7 @@ const CAPTION_PT: (f64, f64) = (4.0, 8.0);
 pub(crate) struct Sheet {
     /// Avery's number of a commercial label sheet. It replaces page, rows, columns, margins and gaps.
     #[schema(value_type = Option<String>, max_length = 20, example = "L7160",
-        pattern = "^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$")]
+        pattern = "^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]4731|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$")]
     pub(crate) preset: Option<Preset>,
     /// First label of the first page to print on, for a sheet of which some labels are used.
     #[schema(minimum = 1, maximum = 1200, default = 1)]
@@ -63,6 +64,25 @@ pub(crate) struct Sheet {
     /// Space between rows, in millimetres.
     #[schema(minimum = 0, maximum = 200, default = 3)]
     pub(crate) gap_y_mm: Option<f64>,
+    /// Moves everything to the right, for a printer that does not feed paper exactly, in millimetres.
+    #[schema(minimum = -20, maximum = 20, default = 0)]
+    pub(crate) shift_x_mm: Option<f64>,
+    /// Moves everything down, in millimetres.
+    #[schema(minimum = -20, maximum = 20, default = 0)]
+    pub(crate) shift_y_mm: Option<f64>,
+    /// Makes everything wider, for a printer that prints too narrow. The left edge of the page stays.
+    #[schema(minimum = 0.9, maximum = 1.1, default = 1)]
+    pub(crate) scale_x: Option<f64>,
+    /// Makes everything higher. The upper edge of the page stays.
+    #[schema(minimum = 0.9, maximum = 1.1, default = 1)]
+    pub(crate) scale_y: Option<f64>,
+    /// Draws marks at the corners of each label, to cut along.
+    #[schema(default = false)]
+    pub(crate) crop_marks: Option<bool>,
+    /// Answers with a test sheet instead: the frames of the labels, and rulers in millimetres that show how the printer
+    /// moves and scales. It needs no items.
+    #[schema(default = false)]
+    pub(crate) calibrate: Option<bool>,
     /// Font size of the captions, in points. The default is 8, or less on labels that are less than 20 mm high.
     #[schema(minimum = 4, maximum = 36)]
     pub(crate) caption_pt: Option<f64>,
@@ -163,6 +183,10 @@ pub(crate) struct Layout {
     pub(crate) caption_pt: f64,
     /// Labels of the first page that are skipped.
     pub(crate) skipped: usize,
+    /// How much wider and higher everything is drawn, and how far it is moved to the right and down.
+    scale: (f64, f64),
+    shift: (f64, f64),
+    has_crop_marks: bool,
 }
 
 impl Layout {
@@ -217,6 +241,12 @@ impl Layout {
             caption_at,
             caption_pt,
             skipped,
+            scale: (sheet.scale_x.unwrap_or(1.0), sheet.scale_y.unwrap_or(1.0)),
+            shift: points((
+                sheet.shift_x_mm.unwrap_or_default(),
+                sheet.shift_y_mm.unwrap_or_default(),
+            )),
+            has_crop_marks: sheet.crop_marks.unwrap_or_default(),
         };
         (faults.len() == before).then_some(layout)
     }
@@ -224,6 +254,14 @@ impl Layout {
     /// Number of labels on a page.
     pub(crate) fn per_page(&self) -> usize {
         self.rows * self.columns
+    }
+
+    /// Appends what makes up for the printer. It holds until the end of the content.
+    pub(crate) fn adjust(&self, content: &mut Vec<u8>) {
+        let ((scale_x, scale_y), (right, down)) = (self.scale, self.shift);
+        // The origin of a page is its lower left corner.
+        let up = self.page.1 * (1.0 - scale_y) - down;
+        put(content, format_args!("q {scale_x} 0 0 {scale_y} {right:.4} {up:.4} cm\n"));
     }
 
     /// The lines of a caption. Fails if it has characters that the font lacks, or does not fit.
@@ -250,6 +288,13 @@ impl Layout {
         self.module(modules, margin) * sides(modules, margin).0 / POINTS
     }
 
+    /// The upper left corner of a label, by its place on the page.
+    fn corner(&self, index: usize) -> (f64, f64) {
+        let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
+        let left = self.margin.0 + column * (self.label.0 + self.gap.0);
+        (left, self.page.1 - self.margin.1 - row * (self.label.1 + self.gap.1))
+    }
+
     /// Appends a label to the content of its page. `index` is its place on the page.
     pub(crate) fn draw(
         &self,
@@ -259,9 +304,10 @@ impl Layout {
         caption: &[LabelCaption],
         content: &mut Vec<u8>,
     ) {
-        let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
-        let left = self.margin.0 + column * (self.label.0 + self.gap.0);
-        let top = self.page.1 - self.margin.1 - row * (self.label.1 + self.gap.1);
+        let (left, top) = self.corner(index);
+        if self.has_crop_marks {
+            self.put_crop_marks((left, top), content);
+        }
         let module = self.module(modules, margin);
         let (width, height) = sides(modules, margin);
         let (centre, spare) = (left + self.room.0 / 2.0, self.room.1 - module * height);

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, files_of, get, of_png, of_svg, padded, post_many, read, start};
+use crate::support::{
+    Answer, files_of, get, of_png, of_svg, padded, post_many, read, resident_bytes, start,
+};
 
 fn post(addr: SocketAddr, query: &str, media: &str, body: &[u8]) -> Answer {
     post_many(addr, &format!("/v1/batch{query}"), media, body)
@@ -81,6 +83,117 @@ fn a_table_is_read_as_spreadsheets_save_it() {
     let list = post(service.addr, "", "text/csv", b"https://a.example/\nhttps://b.example/\n");
     let items = br#"[{"text": "https://a.example/"}, {"text": "https://b.example/"}]"#;
     assert!(list.body == post(service.addr, "", "application/json", items).body);
+}
+
+/// A list whose first line has no comma lost what came after a comma in later lines, with 200.
+#[test]
+fn no_text_of_a_list_is_cut_at_a_comma() {
+    let service = start(&[]);
+    for (list, line) in [
+        ("https://example.com/one\nhttps://example.com/a,b\n", "line 2 "),
+        ("https://example.com/one\r\n\r\nHello, world\r\n", "line 3 "),
+        ("\nhttps://example.com/one\n\"a\nb\"\na;b\n", "line 5 "),
+        ("text\nhttps://example.com/a,b\n", "line 2 "),
+        ("https://example.com/a\tb\nhttps://example.com/one\n", "line 1 "),
+    ] {
+        for path in ["/v1/batch", "/v1/labels"] {
+            let answer = post_many(service.addr, path, "text/csv", list.as_bytes());
+            assert_eq!(answer.status, 400, "{list}");
+            assert!(answer.text().contains(line), "{list} {}", answer.text());
+        }
+    }
+    let items = br#"[{"text": "https://example.com/one"}, {"text": "Hello, world"}]"#;
+    let expected = post(service.addr, "", "application/json", items).body;
+    for list in [
+        "https://example.com/one\n\"Hello, world\"\n",
+        "sep=|\nhttps://example.com/one\nHello, world\n",
+        "sep=;\ntext\nhttps://example.com/one\nHello, world\n",
+        "\r\ntext\r\nhttps://example.com/one\r\n\r\n\"Hello, world\"\r\n  \r\n\r\n",
+        "text\rhttps://example.com/one\r\"Hello, world\"",
+    ] {
+        assert!(post(service.addr, "", "text/csv", list.as_bytes()).body == expected, "{list:?}");
+    }
+}
+
+#[test]
+fn quotation_marks_never_change_a_text_unseen() {
+    let service = start(&[]);
+    for (table, line) in [
+        ("text,level\n\"a\" b,Q\n", "line 2 "),
+        ("text,level\nc,Q\n\"a,Q\nb,Q\n", "line 3 "),
+        ("https://a.example/\n\"https://b.example/\n", "line 2 "),
+        ("text,level\na, b,Q\n", "line 2 "),
+    ] {
+        let answer = post(service.addr, "", "text/csv", table.as_bytes());
+        assert!(answer.status == 400 && answer.text().contains(line), "{table} {answer:?}");
+    }
+    let items = br#"[{"text": "5\" pipe"}, {"text": "say \"a, b\""}, {"text": "two\nlines"}]"#;
+    let table = "text,level\n5\" pipe,\n\"say \"\"a, b\"\"\",\n\"two\nlines\" ,\n";
+    let expected = post(service.addr, "", "application/json", items);
+    assert!(post(service.addr, "", "text/csv", table.as_bytes()).body == expected.body);
+}
+
+/// Excel writes TRUE, and German Excel 25,4 in a file with semicolons; both were refused.
+#[test]
+fn values_are_read_as_spreadsheets_write_them() {
+    let service = start(&[]);
+    let items = br#"[{"text": "a", "boost": true, "width_mm": 25.4, "format": "pdf"},
+        {"text": "b", "boost": false, "width_mm": 30, "format": "pdf"}]"#;
+    let expected = post(service.addr, "", "application/json", items).body;
+    for (table, what) in [
+        ("text;boost;width_mm;format\na;TRUE;25,4;pdf\nb;FALSE;30;pdf\n", "Excel"),
+        ("text;boost;width_mm;format\na;True;25.4;PDF\nb;0;30,0;pdf\n", "by hand"),
+        ("text,boost,width_mm,format\na,1,25.4,pdf\nb,,30,pdf\n", "commas"),
+    ] {
+        let answer = post(service.addr, "", "text/csv", table.as_bytes());
+        assert!(answer.body == expected, "{what} {}", String::from_utf8_lossy(&answer.body));
+    }
+    let answer = post(service.addr, "", "text/csv", b"text,width_mm,format\na,\"25,4\",pdf\n");
+    assert_eq!(answer.faults(), ["items[0].width_mm malformed"]);
+    assert!(answer.text().contains("with a point"), "{}", answer.text());
+}
+
+#[test]
+fn the_column_of_the_texts_can_be_named() {
+    let service = start(&[]);
+    let table = b"URL,Name,level\nhttps://a.example/,A,Q\n";
+    let items = br#"[{"text": "https://a.example/", "level": "Q"}]"#;
+    let expected = post(service.addr, "", "application/json", items).body;
+    assert!(post(service.addr, "?text_column=url", "text/csv", table).body == expected);
+    for (query, table, told) in [
+        ("", "URL,Name,link\nhttps://a.example/,A,b\n", "?text_column=URL"),
+        ("", "Name,Website\nA,https://a.example/\n", "?text_column=NAME"),
+        ("?text_column=web", "URL,Name\nhttps://a.example/,A\n", "0 columns of line 1"),
+        ("?text_column=URL", "URL,text\nhttps://a.example/,A\n", "2 columns of line 1"),
+        ("?text_column=URL", "[{\"text\": \"a\"}]", "the body is JSON"),
+    ] {
+        let media = if table.starts_with('[') { "application/json" } else { "text/csv" };
+        let answer = post(service.addr, query, media, table.as_bytes());
+        assert!(answer.status == 400 && answer.text().contains(told), "{told} {}", answer.text());
+    }
+}
+
+/// A megabyte of `1` took 354 MB of memory and two seconds, and a row of 260,000 names was answered with 111 MB.
+#[test]
+fn a_body_is_read_only_until_it_has_too_many_items() {
+    let service = start(&[]);
+    let before = resident_bytes(service.child.id());
+    let columns = |count| format!("text{}\na{}\n", ",a".repeat(count), ",".repeat(count));
+    let lines = |line: &str| line.repeat(((1 << 20) - 8) / line.len());
+    for (media, body, most, told) in [
+        ("text/csv", lines("1\n"), 400, "more than 1000 items"),
+        ("application/x-ndjson", lines("{\"a\":1}\n"), 400, "more than 1000 items"),
+        ("application/json", format!("[{}{{}}]", lines("{},")), 400, "more than 1000 items"),
+        ("application/json", format!("[{}1", lines("{},")), 400, "not a JSON array"),
+        ("text/csv", columns(260_000), 400, "above 1000"),
+        ("text/csv", columns(900), 400_000, "200 faults"),
+    ] {
+        let answer = post(service.addr, "", media, body.as_bytes());
+        assert!(answer.status == 400 && answer.text().contains(told), "{told}");
+        assert!(answer.body.len() < most, "{told} {}", answer.body.len());
+    }
+    let taken = resident_bytes(service.child.id()) - before;
+    assert!(taken < 40_000_000, "{taken} bytes");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use service_kit::testing::connect;
 
 use crate::support::{
-    Answer, get, of_png, padded, post_json, read_answer, resident_bytes, send, start,
+    Answer, encode, get, of_png, padded, post_json, read_answer, resident_bytes, send, start,
 };
 use crate::uploads::encoded;
 
@@ -156,16 +156,14 @@ fn a_photo_of_twelve_million_pixels_is_read_and_turned_by_its_exif() {
     assert!((corner[0] - expected[0]).hypot(corner[1] - expected[1]) < 8.0, "{read}");
 }
 
-#[test]
-fn two_symbols_and_a_part_of_a_message_are_read() {
-    let service = start(&[]);
-    let of = |query: &str| padded(&of_png(&get(service.addr, &format!("/v1/qr.png?{query}")).body));
-    let first = of("text=one&scale=4");
-    let second = of("text=word+word+word+word+word+word&version_max=1&part=2&scale=4");
-    let height = first.height.max(second.height) as usize;
+/// Returns a PNG with the pictures of these queries side by side.
+fn beside_each_other(addr: SocketAddr, queries: &[String]) -> Vec<u8> {
+    let of = |query: &String| padded(&of_png(&get(addr, &format!("/v1/qr.png?{query}")).body));
+    let pictures: Vec<_> = queries.iter().map(of).collect();
+    let height = pictures.iter().map(|picture| picture.height).max().unwrap();
     let mut grey = Vec::new();
-    for y in 0..height {
-        for picture in [&first, &second] {
+    for y in 0..height as usize {
+        for picture in &pictures {
             let width = picture.width as usize;
             match picture.grey.get(y * width..(y + 1) * width) {
                 Some(row) => grey.extend_from_slice(row),
@@ -173,12 +171,71 @@ fn two_symbols_and_a_part_of_a_message_are_read() {
             }
         }
     }
-    let png = png_of(first.width + second.width, height as u32, &grey);
+    png_of(pictures.iter().map(|picture| picture.width).sum(), height, &grey)
+}
+
+#[test]
+fn two_symbols_and_a_part_of_a_message_are_read() {
+    let service = start(&[]);
+    let part = "text=word+word+word+word+word+word&version_max=1&part=2&scale=4";
+    let png = beside_each_other(service.addr, &["text=one&scale=4".into(), part.into()]);
     let answer = decode(service.addr, "image/png", &png).json();
     let symbols = answer["symbols"].as_array().unwrap();
     assert_eq!(symbols.len(), 2, "{answer}");
     let part = symbols.iter().find_map(|symbol| symbol.get("part")).unwrap();
     assert_eq!(part, &json!([2, 3]), "{answer}");
+    let message = &answer["messages"][0];
+    assert_eq!((&message["parts"], &message["missing"]), (&json!(3), &json!([1, 3])), "{answer}");
+    assert_eq!((message.get("text"), message.get("data")), (None, None));
+}
+
+/// Six parts of two messages on one picture could not be told apart.
+#[test]
+fn the_parts_of_several_messages_are_joined() {
+    let service = start(&[]);
+    let messages = ["first first first first first first", "größer größer größer größer größ"];
+    let of = |text: &str, part: usize| {
+        format!("text={}&version_max=1&level=L&part={part}&scale=4", encode(text))
+    };
+    let queries: Vec<String> =
+        (1..=3).flat_map(|part| messages.map(|text| of(text, 4 - part))).collect();
+    let png = beside_each_other(service.addr, &queries);
+    let answer = decode(service.addr, "image/png", &png).json();
+    assert_eq!(answer["symbols"].as_array().unwrap().len(), 6, "{answer}");
+    let parity = |text: &str| text.bytes().fold(0, |parity, byte| parity ^ byte);
+    let mut joined: Vec<(u64, &str)> = answer["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| {
+            assert_eq!((&message["missing"], &message["ambiguous"]), (&json!([]), &json!([])));
+            let text = message["text"].as_str().unwrap();
+            assert_eq!(message["data"], STANDARD.encode(text));
+            (message["parity"].as_u64().unwrap(), text)
+        })
+        .collect();
+    joined.sort();
+    let mut expected = messages.map(|text| (u64::from(parity(text)), text));
+    expected.sort();
+    assert_eq!(joined, expected);
+    for symbol in answer["symbols"].as_array().unwrap() {
+        assert!(expected.iter().any(|(parity, _)| symbol["parity"] == *parity), "{symbol}");
+    }
+}
+
+#[test]
+fn parts_that_may_belong_to_either_of_two_messages_are_not_joined() {
+    let service = start(&[]);
+    // The same bytes in another order have the same parity.
+    let texts = ["aaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbb", "bbbbbbbbbbbbbbbbbbaaaaaaaaaaaaaaaaaa"];
+    let parts = (1..=3).flat_map(|part| {
+        texts.map(|text| format!("text={text}&version_max=1&level=L&part={part}&scale=4"))
+    });
+    let png = beside_each_other(service.addr, &parts.collect::<Vec<_>>());
+    let answer = decode(service.addr, "image/png", &png).json();
+    let message = &answer["messages"][0];
+    assert_ne!(message["ambiguous"], json!([]), "{answer}");
+    assert_eq!((message.get("text"), &answer["messages"][1]), (None, &Value::Null), "{answer}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn what_people_write_instead_is_taken_or_told() {
     for (target, said) in [
         ("qr.jpg?text=a", "png, svg, pdf, eps, txt, json"),
         ("payload/geo.gif?latitude=1&longitude=1", "png, svg, pdf, eps, txt, json"),
-        ("payload/whatsapp?text=a", "wifi, vcard, mecard"),
+        ("payload/telegram?text=a", "wifi, vcard, mecard"),
         ("qr?url=a", "use text"),
         ("payload/geo?lat=1&lng=2", "use longitude"),
         ("payload/sms?phone=1&body=a", "use message"),

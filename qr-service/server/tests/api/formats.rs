@@ -72,6 +72,21 @@ fn a_client_that_has_the_picture_gets_304_however_it_asked() {
     let service = start(&[]);
     let first = get(service.addr, "/v1/qr.png?text=hello&level=M");
     let tag = first.header("etag").unwrap().to_owned();
+    // `*` was answered 304 for pictures that cannot be made.
+    let too_long = "a".repeat(3000);
+    for (text, more, status) in [
+        ("hello", "", 304),
+        ("hello", "&dark=fff", 422),
+        ("hello", "&size=10", 422),
+        (&too_long, "", 422),
+    ] {
+        let target = format!("/v1/qr.png?text={text}{more}");
+        assert_eq!(
+            get_with(service.addr, &target, "if-none-match: *\r\n").status,
+            status,
+            "{more}"
+        );
+    }
     let known = format!("if-none-match: {tag}\r\n");
     for same in [
         "/v1/qr.png?text=hello",

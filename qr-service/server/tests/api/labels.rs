@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::decode::{decode, png_of};
-use crate::support::{Answer, LOGO, Picture, get, post_many, read, start};
+use crate::support::{Answer, LOGO, Picture, get, post_many, read, read_all, start};
 
 const DPI: f64 = 150.0;
 
@@ -192,11 +192,12 @@ fn labels_are_where_those_that_are_sold_are() {
     let service = start(&[]);
     let (a4, letter) = ([210.0, 297.0], [215.9, 279.4]);
     // Taken from the makers' templates.
-    let sold: [Sold; 5] = [
+    let sold: [Sold; 6] = [
         ("5160", letter, [3, 10], [4.76, 12.7, 66.68, 25.4], [69.85, 25.4]),
         ("avery-5167", letter, [4, 20], [7.14, 12.7, 44.45, 12.7], [52.39, 12.7]),
         ("L7160", a4, [3, 7], [7.21, 15.15, 63.5, 38.1], [66.04, 38.1]),
         ("Avery l7163", a4, [2, 7], [4.65, 15.15, 99.1, 38.1], [101.64, 38.1]),
+        ("L4731", a4, [7, 27], [8.48, 13.5, 25.4, 10.0], [27.94, 10.0]),
         ("L7651", a4, [5, 13], [4.67, 10.7, 38.1, 21.2], [40.64, 21.2]),
     ];
     for (preset, page_mm, [columns, rows], [left, top, width, height], [dx, dy]) in sold {
@@ -225,6 +226,74 @@ fn labels_are_where_those_that_are_sold_are() {
     ] {
         assert_eq!(post(service.addr, query, &[json!({"text": "a"})]).faults(), faults, "{query}");
     }
+}
+
+#[test]
+fn a_sheet_is_printed_as_it_is_and_moved_as_asked() {
+    let service = start(&[]);
+    let items = [json!({"text": "1"}), json!({"text": "2"})];
+    let corner = |query: &str| {
+        let answer = post(service.addr, query, &items);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let pdf = String::from_utf8_lossy(&answer.body);
+        assert!(pdf.contains("/PrintScaling/None"), "{query}");
+        let page = pages_at(300.0, &answer.body).remove(0);
+        let mut codes = read_all(&page, "qr");
+        codes.sort_by_key(|code| code.text());
+        let corner = codes[1].position().top_left;
+        [corner.x, corner.y].map(|px| f64::from(px) / 300.0 * 25.4)
+    };
+    let [x, y] = corner("?preset=L7160");
+    for (query, expected) in [
+        ("&shift_x_mm=2.5&shift_y_mm=-1.5", [x + 2.5, y - 1.5]),
+        ("&scale_x=1.02&scale_y=0.98", [x * 1.02, y * 0.98]),
+        ("&scale_x=0.99&shift_x_mm=-1", [x * 0.99 - 1.0, y]),
+    ] {
+        let moved = corner(&format!("?preset=L7160{query}"));
+        let off = (moved[0] - expected[0]).abs().max((moved[1] - expected[1]).abs());
+        assert!(off < 0.2, "{query}: {moved:?}, not {expected:?}");
+    }
+    let faults = post(service.addr, "?shift_x_mm=21&scale_y=0.5", &items).faults();
+    assert_eq!(faults, ["scale_y out-of-range", "shift_x_mm out-of-range"]);
+}
+
+#[test]
+fn a_test_sheet_has_frames_and_rulers_and_labels_can_have_crop_marks() {
+    let service = start(&[]);
+    let is_dark = |page: &Picture, [x, y]: [f64; 2]| {
+        let px = |mm: f64| (mm * 300.0 / 25.4) as i64;
+        let near = (-2..=2).flat_map(|dx| (-2..=2).map(move |dy| (px(x) + dx, px(y) + dy)));
+        let grey = |(x, y): (i64, i64)| page.grey[(y * i64::from(page.width) + x) as usize];
+        near.map(grey).any(|grey| grey < 160)
+    };
+    // Without a body; the upper left label is at 7.21 and 15.15 mm.
+    let answer = post_many(service.addr, "/v1/labels?preset=L7160&calibrate=true", "text/csv", b"");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/pdf")));
+    let sheet = pages_at(300.0, &answer.body).remove(0);
+    for (at, dark) in [
+        ([7.21, 30.0], true),
+        ([30.0, 15.15], true),
+        ([7.21 + 63.5, 30.0], true),
+        ([30.0, 30.0], false),
+        // Ticks, of which those at 10 mm are longer.
+        ([83.0, 147.0], true),
+        ([80.0, 145.2], true),
+        ([83.0, 145.2], false),
+        ([106.0, 33.0], true),
+        ([108.5, 40.0], true),
+    ] {
+        assert_eq!(is_dark(&sheet, at), dark, "{at:?}");
+    }
+    let items = [json!({"text": "1"}), json!({"text": "2"})];
+    for (query, dark) in [("?preset=L7160", false), ("?preset=L7160&crop_marks=true", true)] {
+        let page = pages_at(300.0, &post(service.addr, query, &items).body).remove(0);
+        for at in [[6.0, 15.15], [7.21, 14.0], [7.21 + 64.5, 15.15 + 38.1]] {
+            assert_eq!(is_dark(&page, at), dark, "{query} {at:?}");
+        }
+        assert_eq!(read_all(&page, "qr").len(), 2);
+    }
+    let wrong = post_many(service.addr, "/v1/labels?calibrate=true&rows=0", "text/csv", b"");
+    assert_eq!((wrong.status, wrong.faults()), (400, vec!["rows out-of-range".to_owned()]));
 }
 
 #[test]

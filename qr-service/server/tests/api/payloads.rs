@@ -55,6 +55,33 @@ fn every_payload_arrives_as_its_text() {
     }
 }
 
+/// `bic="COBADEFFXXX "` and `amount=" 12.50 "` were refused, and a name kept its space.
+#[test]
+fn spaces_at_the_ends_of_fields_go_but_not_those_of_a_password() {
+    let service = start(&[]);
+    let of = |kind: &str, fields: Value| {
+        let answer = post_json(service.addr, &format!("/v1/payload/{kind}.png"), &fields);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        read(&of_png(&answer.body), "qr").unwrap().text()
+    };
+    let epc = json!({"beneficiary": " W ", "iban": "DE33100205000001194700 ", "amount": " 12.50 ",
+        "bic": "COBADEFFXXX "});
+    let expected = "BCD\n002\n1\nSCT\nCOBADEFFXXX\nW\nDE33100205000001194700\nEUR12.50";
+    assert_eq!(of("epc", epc), expected);
+    let wifi = json!({"ssid": "a ", "password": " 1234567 "});
+    assert_eq!(of("wifi", wifi), "WIFI:T:WPA;S:a ;P: 1234567 ;;");
+}
+
+#[test]
+fn a_gs1_digital_link_is_a_text_that_every_phone_opens() {
+    let service = start(&[]);
+    let fields = json!({"elements": "(01)09506000134352(10)A/B%1", "domain": "id.example.org"});
+    let answer = post_json(service.addr, "/v1/payload/gs1.png", &fields);
+    let barcode = read(&of_png(&answer.body), "qr").unwrap();
+    assert_eq!(barcode.text(), "https://id.example.org/01/09506000134352/10/A%2FB%251");
+    assert_eq!(barcode.symbology_identifier(), "]Q1");
+}
+
 #[test]
 fn a_plus_sign_in_a_query_stays_one_where_no_space_can_be() {
     let service = start(&[]);

@@ -1,6 +1,12 @@
 //! Tests symbols of every kind; zxing-cpp reads them.
 
-use crate::support::{encode, get, of_png, of_rows, of_svg, padded, read, rows_of, start};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use crate::support::{
+    encode, get, of_png, of_rows, of_svg, padded, post_json, read, rows_of, start,
+};
 
 #[test]
 fn every_kind_level_and_mode_decodes_to_the_bytes_asked() {
@@ -67,6 +73,32 @@ fn bytes_eci_gs1_and_structured_append_arrive() {
         whole.extend(barcode.bytes());
     }
     assert_eq!(whole, message.as_bytes());
+}
+
+#[test]
+fn bytes_for_sixteen_of_the_largest_symbols_come_back_the_same() {
+    let service = start(&[]);
+    // All values, zero among them, in an order that is no text.
+    let bytes: Vec<u8> = (0..47_200_u32).map(|at| (at * at / 251) as u8).collect();
+    let ask = |part: usize, bytes: &[u8]| {
+        let body = json!({"data": STANDARD.encode(bytes), "level": "L", "part": part});
+        post_json(service.addr, "/v1/qr.json", &body)
+    };
+    for part in [1, 7, 16] {
+        let answer = ask(part, &bytes);
+        assert_eq!(answer.header("x-qr-parts"), Some("16"), "{}", answer.text());
+        let barcode = read(&of_rows(&rows_of(&answer), 3), "qr").unwrap();
+        assert_eq!(barcode.sequence_index() as usize, part - 1);
+        let own = barcode.bytes();
+        let is_there = match part {
+            1 => bytes.starts_with(&own),
+            16 => bytes.ends_with(&own),
+            _ => bytes.windows(own.len()).any(|it| it == own),
+        };
+        assert!(is_there && own.len() > 2000, "{part}: {} bytes", own.len());
+    }
+    let more = ask(1, &[&bytes[..], &[0xff; 200]].concat());
+    assert_eq!((more.status, more.faults()), (422, vec!["data too-long".to_owned()]));
 }
 
 #[test]

@@ -39,6 +39,23 @@ fn show(addr: SocketAddr, target: &str, headers: &str) -> Answer {
 
 const PNG: &str = "accept: image/png\r\n";
 
+/// A width of 100 and one of 500 had the same `Vary: Accept`, so a cache sent one for the other.
+#[test]
+fn a_cache_may_keep_a_picture_for_the_headers_it_depends_on() {
+    let service = start(&ON);
+    let answer = show(service.addr, "/a", PNG);
+    let vary = answer.header("vary").unwrap().to_lowercase();
+    for name in ["accept", "x-qr-width", "x-qr-max-height", "x-qr-dark-color", "x-qr-version-type"]
+    {
+        assert!(vary.split(", ").any(|it| it == name), "{name}: {vary}");
+    }
+    assert_eq!(answer.header("cache-control"), Some("public, max-age=86400"));
+    let wrong = show(service.addr, "/a", "x-qr-width: x\r\n");
+    assert_eq!((wrong.status, wrong.header("cache-control")), (400, Some("no-store")));
+    let posted = ask(service.addr, "POST", "qr.example", "/", PNG, b"a");
+    assert_eq!((posted.status, posted.header("cache-control")), (200, Some("no-store")));
+}
+
 #[test]
 fn the_path_is_the_text_as_it_stands_on_this_host_alone() {
     let service = start(&ON);

@@ -1,5 +1,6 @@
-//! Contacts: vCard 3.0 (RFC 2426), because some phones misread the umlauts of 4.0, and MECARD.
+//! Contacts: vCard 3.0 (RFC 2426), or on request 4.0 (RFC 6350), whose umlauts some phones misread, and MECARD.
 
+use chrono::NaiveDate;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -28,6 +29,15 @@ pub(super) struct Vcard {
     /// Number of a mobile telephone.
     #[schema(min_length = 1, max_length = 40)]
     mobile: Option<String>,
+    /// Telephone number at work.
+    #[schema(min_length = 1, max_length = 40)]
+    work_phone: Option<String>,
+    /// Telephone number at home.
+    #[schema(min_length = 1, max_length = 40)]
+    home_phone: Option<String>,
+    /// Number for faxes.
+    #[schema(min_length = 1, max_length = 40)]
+    fax: Option<String>,
     /// E-mail address.
     #[schema(min_length = 3, max_length = 254)]
     email: Option<String>,
@@ -49,9 +59,23 @@ pub(super) struct Vcard {
     /// Country, in words.
     #[schema(min_length = 1, max_length = 100)]
     country: Option<String>,
+    /// Day of birth, such as 1815-12-10.
+    #[schema(min_length = 10, max_length = 10, pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+    birthday: Option<String>,
+    /// Version of vCard.
+    #[schema(inline, default = "3.0")]
+    card_version: Option<CardVersion>,
     /// Anything else; it may have several lines.
     #[schema(min_length = 1, max_length = 1000)]
     note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+enum CardVersion {
+    #[serde(rename = "3.0")]
+    Three,
+    #[serde(rename = "4.0")]
+    Four,
 }
 
 /// Escapes a value of vCard or iCalendar (RFC 2426 section 5, RFC 5545 section 3.3.11).
@@ -83,12 +107,29 @@ impl Payload for Vcard {
             let detail = "give first_name, last_name or organization";
             faults.push(Fault::new("last_name", Code::Missing, detail));
         }
-        check_phone("phone", self.phone.as_deref(), faults);
-        check_phone("mobile", self.mobile.as_deref(), faults);
+        for (name, phone) in [
+            ("phone", &self.phone),
+            ("mobile", &self.mobile),
+            ("work_phone", &self.work_phone),
+            ("home_phone", &self.home_phone),
+            ("fax", &self.fax),
+        ] {
+            check_phone(name, phone.as_deref(), faults);
+        }
         check_email("email", self.email.as_deref(), faults);
         check_line("url", self.url.as_deref(), faults);
+        let birthday = self.birthday.as_deref().map(|day| day.parse::<NaiveDate>());
+        if matches!(birthday, Some(Err(_))) {
+            let detail = "use a day such as 1815-12-10";
+            faults.push(Fault::new("birthday", Code::Malformed, detail));
+        }
+        let (version, form) = match self.card_version {
+            Some(CardVersion::Four) => ("4.0", "%Y%m%d"),
+            _ => ("3.0", "%Y-%m-%d"),
+        };
+        let birthday = birthday.and_then(Result::ok).map(|day| day.format(form).to_string());
         let mut card = format!(
-            "BEGIN:VCARD\r\nVERSION:3.0\r\nN:{};{};;;\r\nFN:{full}\r\n",
+            "BEGIN:VCARD\r\nVERSION:{version}\r\nN:{};{};;;\r\nFN:{full}\r\n",
             value(&self.last_name),
             value(&self.first_name),
         );
@@ -102,10 +143,14 @@ impl Payload for Vcard {
             ("TITLE", self.job_title.as_deref().map(card_value)),
             ("TEL;TYPE=VOICE", self.phone.clone()),
             ("TEL;TYPE=CELL", self.mobile.clone()),
+            ("TEL;TYPE=WORK", self.work_phone.clone()),
+            ("TEL;TYPE=HOME", self.home_phone.clone()),
+            ("TEL;TYPE=FAX", self.fax.clone()),
             ("EMAIL", self.email.clone()),
             // vCard does not escape URIs.
             ("URL", self.url.clone()),
             ("ADR", address),
+            ("BDAY", birthday),
             ("NOTE", self.note.as_deref().map(card_value)),
         ] {
             if let Some(value) = value {

@@ -1,11 +1,18 @@
-//! GS1 element strings, from the bracketed notation that people write (GS1 General Specifications,
-//! sections 3, 7.8 and 7.9).
+//! GS1 element strings, from the bracketed notation that people write, and the same data as a GS1 Digital Link URI.
+//!
+//! The rules of each identifier are those of the GS1 Barcode Syntax Dictionary, the file in this folder: its format and
+//! its linters are described at its head. Linters that need lists of codes kept elsewhere (`iso3166`, `gcppos1` and the
+//! like) are not checked. `req` is not either: the elements that it asks for may be on another symbol of the item.
 
-use chrono::NaiveDate;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use chrono::{NaiveDate, NaiveTime};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::Payload;
+use super::epc::is_iban;
+use super::{Payload, percent};
 use crate::v1::fault::{Code, Fault};
 
 /// Element strings with their application identifiers in brackets.
@@ -19,63 +26,171 @@ pub(super) struct Gs1 {
         pattern = r"^\([0-9]{2,4}\)"
     )]
     elements: String,
+    /// Host of a resolver, with a path if it has one. The symbol is then a GS1 Digital Link, which every phone opens.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        example = "id.example.org",
+        pattern = r"^(https?://)?[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$"
+    )]
+    domain: Option<String>,
 }
-
-/// Identifiers that begin with these digits have data of this length, and no separator after it (figure 7.8.5-2).
-const FIXED: [(&str, usize); 6] = [
-    ("00", 18),
-    ("01 02 03", 14),
-    ("04", 16),
-    ("11 12 13 14 15 16 17 18 19 31 32 33 34 35 36", 6),
-    ("20", 2),
-    ("41", 13),
-];
-
-/// The data of these identifiers begins with this many digits, the last of which is a check digit (section 3).
-const CHECK_DIGITS: [(&str, usize); 4] = [
-    ("253 255 410 411 412 413 414 415 416 417", 13),
-    ("01 02 03 8003 8006 8026", 14),
-    ("402", 17),
-    ("00 8017 8018", 18),
-];
-/// The data of these identifiers begins with a date, YYMMDD. In the first group the day may be 00, the last of the
-/// month.
-const MONTHS_OR_DAYS: &str = "11 12 13 15 16 17 4324 4325";
-const DAYS: &str = "4326 7003 7006 7007 7011 8008";
 
 const SEPARATOR: char = '\u{1d}';
 
+/// The rules of an application identifier.
+struct Rules {
+    /// Whether its length is fixed, so that no separator follows its data.
+    is_fixed: bool,
+    /// Whether it may be in the query of a link.
+    is_attribute: bool,
+    parts: Vec<Part>,
+    /// Identifiers that exclude it; `n` stands for any digit.
+    excludes: Vec<&'static str>,
+    /// For the key of a link, the sequences of identifiers that may follow in its path.
+    sequences: Option<Vec<Vec<&'static str>>>,
+}
+
+/// A part of an identifier's data.
+struct Part {
+    is_optional: bool,
+    /// `N`, `X`, `Y` or `Z`: digits, or one of GS1's character sets.
+    set: char,
+    least: usize,
+    most: usize,
+    linters: Vec<&'static str>,
+}
+
+static RULES: LazyLock<HashMap<String, Rules>> = LazyLock::new(|| {
+    let lines = include_str!("gs1-syntax-dictionary.txt").lines();
+    let lines = lines.map(|line| line.split('#').next().unwrap_or_default());
+    lines.flat_map(rules_of).collect()
+});
+
+/// The identifiers of a line of the dictionary with their rules.
+fn rules_of(line: &'static str) -> Vec<(String, Rules)> {
+    let mut words = line.split_whitespace();
+    let Some((first, last)) = words.next().map(|it| it.split_once('-').unwrap_or((it, it))) else {
+        return Vec::new();
+    };
+    let width = first.len();
+    let range = first.parse::<u32>().ok().zip(last.parse::<u32>().ok());
+    let words: Vec<&str> = words.collect();
+    let is_flag = |word: &&&str| word.starts_with(['*', '?']);
+    let flags = words.first().filter(is_flag).copied().unwrap_or_default();
+    let values = |key: &str| {
+        let prefix = format!("{key}=");
+        let values = words.iter().filter_map(move |word| word.strip_prefix(&*prefix));
+        values.collect::<Vec<&'static str>>()
+    };
+    let sequences = |value: &'static str| value.split('|').map(|it| it.split(',').collect());
+    let is_key = words.iter().any(|word| word.split('=').next() == Some("dlpkey"));
+    let rules = || Rules {
+        is_fixed: flags.contains('*'),
+        is_attribute: flags.contains('?'),
+        parts: words.iter().filter_map(|word| part_of(word)).collect(),
+        excludes: values("ex").into_iter().flat_map(|value| value.split(',')).collect(),
+        sequences: is_key.then(|| values("dlpkey").into_iter().flat_map(sequences).collect()),
+    };
+    let numbers = range.into_iter().flat_map(|(first, last)| first..=last);
+    numbers.map(|number| (format!("{number:0width$}"), rules())).collect()
+}
+
+/// A word such as `N13,csum` or `[X..17]`.
+fn part_of(word: &'static str) -> Option<Part> {
+    let is_optional = word.starts_with('[');
+    let mut words = word.split(',');
+    let bare = words.next()?.trim_start_matches('[').trim_end_matches(']');
+    let set = bare.chars().next().filter(|set| "NXYZ".contains(*set))?;
+    let (least, most) = match bare[1..].strip_prefix("..") {
+        Some(most) => (1, most.parse().ok()?),
+        None => (bare[1..].parse().ok()?, bare[1..].parse().ok()?),
+    };
+    Some(Part { is_optional, set, least, most, linters: words.collect() })
+}
+
 impl Payload for Gs1 {
     fn compose(&self, faults: &mut Vec<Fault>) -> String {
-        let mut text = String::new();
-        match elements(&self.elements) {
-            None => {
-                let detail = "write each identifier in brackets, as in (01)09506000134352(10)ABC";
-                faults.push(Fault::new("elements", Code::Malformed, detail));
-            }
-            Some(elements) => {
-                let mut needs_separator = false;
-                for (identifier, data) in elements {
-                    if let Err(detail) = check(identifier, data) {
-                        let detail = format!("({identifier}) {detail}");
-                        faults.push(Fault::new("elements", Code::Malformed, detail));
-                    }
-                    if needs_separator {
-                        text.push(SEPARATOR);
-                    }
-                    text.push_str(identifier);
-                    text.push_str(data);
-                    needs_separator = fixed_length(identifier).is_none();
-                }
+        let mut refuse = |name: &str, detail: String| {
+            faults.push(Fault::new(name, Code::Malformed, detail));
+        };
+        let Some(elements) = elements(&self.elements) else {
+            let detail = "write each identifier in brackets, as in (01)09506000134352(10)ABC";
+            refuse("elements", detail.to_owned());
+            return String::new();
+        };
+        for (index, (identifier, data)) in elements.iter().enumerate() {
+            let checked = check(identifier, data);
+            if let Err(detail) = checked.and(check_beside(identifier, &elements, index)) {
+                refuse("elements", format!("({identifier}) {detail}"));
             }
         }
-        text
+        let Some(domain) = &self.domain else { return element_string(&elements) };
+        let link = stem(domain).map(|stem| link(stem, &elements));
+        let refused = match link {
+            Some(Ok(link)) => return link,
+            Some(Err(detail)) => ("elements", detail),
+            None => {
+                ("domain", "use a host such as id.example.org, with a path if it has one".into())
+            }
+        };
+        refuse(refused.0, refused.1);
+        String::new()
     }
 }
 
-fn fixed_length(identifier: &str) -> Option<usize> {
-    let begins = |list: &str| list.split(' ').any(|begin| identifier.starts_with(begin));
-    FIXED.iter().find(|(list, _)| begins(list)).map(|(_, length)| *length)
+/// The elements as they are in a symbol with FNC1: a separator follows data of variable length (General
+/// Specifications, section 7.8).
+fn element_string(elements: &[(&str, &str)]) -> String {
+    let mut text = String::new();
+    for (index, (identifier, data)) in elements.iter().enumerate() {
+        let is_fixed = RULES.get(*identifier).is_some_and(|rules| rules.is_fixed);
+        text.extend([*identifier, data]);
+        if !is_fixed && index + 1 < elements.len() {
+            text.push(SEPARATOR);
+        }
+    }
+    text
+}
+
+/// The beginning of a link, without a slash at its end.
+fn stem(domain: &str) -> Option<String> {
+    let scheme = if domain.starts_with("http://") { "http://" } else { "https://" };
+    let rest = domain.strip_prefix(scheme).unwrap_or(domain).trim_end_matches('/');
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, port) = host.split_once(':').unwrap_or((host, "443"));
+    let is_of = |text: &str, more: &str| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    let is_right = !name.is_empty() && is_of(name, "-.") && is_of(path, "-._~/");
+    (is_right && port.parse::<u16>().is_ok()).then(|| format!("{scheme}{rest}"))
+}
+
+/// The link (GS1 Digital Link: URI Syntax 1.6): the first key and its qualifiers in their order as its path, all other
+/// elements as its query.
+fn link(mut link: String, elements: &[(&str, &str)]) -> Result<String, String> {
+    let sequences = |identifier: &str| RULES.get(identifier)?.sequences.as_deref();
+    let key = elements.iter().find_map(|element| Some((element, sequences(element.0)?)));
+    let (key, sequences) = key.ok_or("a link needs a key such as (01), a GTIN")?;
+    let value_of = |identifier: &str| elements.iter().find(|(it, _)| *it == identifier);
+    let given = |sequence: &[&str]| -> Vec<&(&str, &str)> {
+        sequence.iter().filter_map(|identifier| value_of(identifier)).collect()
+    };
+    let sequences = sequences.iter().map(|sequence| given(sequence));
+    let path: Vec<_> =
+        [key].into_iter().chain(sequences.max_by_key(Vec::len).into_iter().flatten()).collect();
+    for (identifier, data) in &path {
+        link.push_str(&format!("/{identifier}/{}", percent(data)));
+    }
+    let mut before = '?';
+    for (identifier, data) in elements.iter().filter(|element| !path.contains(element)) {
+        if !RULES.get(*identifier).is_some_and(|rules| rules.is_attribute) {
+            return Err(format!("({identifier}) cannot be in a link with ({})", key.0));
+        }
+        link.push_str(&format!("{before}{identifier}={}", percent(data)));
+        before = '&';
+    }
+    Ok(link)
 }
 
 /// Splits a text into identifiers of 2 to 4 digits and their data. An opening bracket belongs to the data
@@ -99,49 +214,107 @@ fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
     Some(begins.iter().zip(ends).map(element).collect())
 }
 
+/// Checks the data of an element by itself. Fails with the mistake in words.
 fn check(identifier: &str, data: &str) -> Result<(), String> {
-    // The 82 characters of ISO/IEC 646 that GS1 allows.
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "!\"%&'()*+,-./:;<=>?_".contains(c);
+    let rules = RULES.get(identifier).ok_or("is not an identifier of GS1")?;
     if data.is_empty() {
         return Err("has no data".to_owned());
     }
-    if let Some(length) = fixed_length(identifier) {
-        if data.len() != length || !data.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(format!("takes {length} digits"));
+    let mut rest = data;
+    for part in &rules.parts {
+        if rest.is_empty() && part.is_optional {
+            break;
         }
-    } else if data.len() > 90 || !data.chars().all(is_allowed) {
-        return Err("takes up to 90 letters, digits and some punctuation".to_owned());
+        let length = rest.chars().take_while(|c| is_in(part.set, *c)).take(part.most).count();
+        if length < part.least {
+            return Err(format!("takes {}", described(&rules.parts)));
+        }
+        let (own, after) = rest.split_at(length);
+        part.linters.iter().try_for_each(|linter| lint(linter, own))?;
+        rest = after;
     }
-    let is_in = |list: &str| list.split(' ').any(|it| it == identifier);
-    let digits = CHECK_DIGITS.iter().find(|(list, _)| is_in(list)).map(|(_, length)| *length);
-    if let Some(wrong) = digits.and_then(|length| wrong_check_digit(data, length)) {
-        return Err(wrong);
-    }
-    let may_lack_day = is_in(MONTHS_OR_DAYS);
-    if (may_lack_day || is_in(DAYS)) && !has_date(data, may_lack_day) {
-        return Err("takes a date as YYMMDD, such as 261231 for 31 December 2026".to_owned());
-    }
-    Ok(())
+    if rest.is_empty() { Ok(()) } else { Err(format!("takes {}", described(&rules.parts))) }
 }
 
-/// Checks the check digit of the first `length` digits: weights of 3 and 1 from the right, modulo 10 (section 7.9.1).
-/// Returns the mistake in words, if there is one.
-fn wrong_check_digit(data: &str, length: usize) -> Option<String> {
-    let is_digits = |digits: &&[u8]| digits.iter().all(u8::is_ascii_digit);
-    let Some(digits) = data.as_bytes().get(..length).filter(is_digits) else {
-        return Some(format!("takes {length} digits"));
+/// Checks an element against the others.
+fn check_beside(identifier: &str, all: &[(&str, &str)], index: usize) -> Result<(), String> {
+    if all[..index].iter().any(|(before, _)| *before == identifier) {
+        return Err("is given twice".to_owned());
+    }
+    let is_like = |pattern: &str, other: &str| {
+        let mut chars = pattern.chars().zip(other.chars());
+        pattern.len() == other.len() && chars.all(|(of, c)| of == 'n' || of == c)
     };
-    let weighted = digits.iter().rev().zip([1, 3].into_iter().cycle());
-    let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
-    let last = u32::from(digits[length - 1] - b'0');
-    let right = (last + (10 - sum % 10)) % 10;
-    (right != last)
-        .then(|| format!("has the check digit {last}, but the other digits need {right}"))
+    let excludes = RULES.get(identifier).map_or(&[][..], |rules| &rules.excludes);
+    let others = all.iter().filter(|(other, _)| *other != identifier);
+    let mut excluded = others.filter(|(other, _)| excludes.iter().any(|it| is_like(it, other)));
+    excluded.next().map_or(Ok(()), |(other, _)| Err(format!("cannot be beside ({other})")))
 }
 
-fn has_date(data: &str, may_lack_day: bool) -> bool {
-    let part = |from: usize| data.get(from..from + 2)?.parse::<u32>().ok();
-    let (Some(year), Some(month), Some(day)) = (part(0), part(2), part(4)) else { return false };
-    let day = if may_lack_day { day.max(1) } else { day };
-    NaiveDate::from_ymd_opt(2000 + year as i32, month, day).is_some()
+/// Whether GS1's character set has this character: digits, the 82 characters of ISO/IEC 646, the 39 of CPIDs, or
+/// those of Base64 for URLs.
+fn is_in(set: char, c: char) -> bool {
+    match set {
+        'N' => c.is_ascii_digit(),
+        'X' => c.is_ascii_alphanumeric() || "!\"%&'()*+,-./:;<=>?_".contains(c),
+        'Y' => c.is_ascii_digit() || c.is_ascii_uppercase() || "#-/".contains(c),
+        _ => c.is_ascii_alphanumeric() || "-_=".contains(c),
+    }
+}
+
+/// The parts of an identifier's data in words.
+fn described(parts: &[Part]) -> String {
+    let describe = |part: &Part| {
+        let what = match part.set {
+            'N' => "digits",
+            'X' => "letters, digits and some punctuation",
+            'Y' => "capital letters, digits, #, - and /",
+            _ => "characters of Base64 for URLs",
+        };
+        let up_to = if part.least == part.most { "" } else { "up to " };
+        let maybe = if part.is_optional { "perhaps " } else { "" };
+        format!("{maybe}{up_to}{} {what}", part.most)
+    };
+    parts.iter().map(describe).collect::<Vec<_>>().join(", then ")
+}
+
+/// Checks a part's data by one of the dictionary's linters.
+fn lint(linter: &str, data: &str) -> Result<(), String> {
+    let is_date = |year: &str, rest: &str| {
+        NaiveDate::parse_from_str(&format!("{year}{rest}"), "%Y%m%d").is_ok()
+    };
+    let is_time = |text: String| NaiveTime::parse_from_str(&text, "%H%M").is_ok();
+    let is_zero = data.bytes().all(|byte| byte == b'0');
+    let (is_right, takes) = match linter {
+        "csum" => return check_digit(data),
+        "yymmdd" => (is_date("20", data), "a date as YYMMDD, such as 261231"),
+        "yymmd0" => {
+            let first =
+                data.strip_suffix("00").map_or(data.to_owned(), |month| month.to_owned() + "01");
+            (is_date("20", &first), "a date as YYMMDD, such as 261231, or 00 for the day")
+        }
+        "yyyymmdd" => (is_date("", data), "a date as YYYYMMDD, such as 20261231"),
+        "hhmi" => (is_time(data.to_owned()), "a time as HHMM"),
+        "hh" => (is_time(data.to_owned() + "00"), "an hour from 00 to 23"),
+        "mi" | "ss" => (is_time("00".to_owned() + data), "a number from 00 to 59"),
+        "iban" => (is_iban(data), "an IBAN"),
+        "zero" => (is_zero, "0 at its beginning"),
+        "nonzero" => (!is_zero, "a number above 0"),
+        "nozeroprefix" => (data == "0" || !data.starts_with('0'), "a number without 0 before it"),
+        "yesno" => (matches!(data, "0" | "1"), "0 or 1"),
+        "hyphen" => (data == "-", "a hyphen at its end"),
+        _ => (true, ""),
+    };
+    if is_right { Ok(()) } else { Err(format!("takes {takes}")) }
+}
+
+/// Checks the check digit of a number: weights of 3 and 1 from the right, modulo 10 (section 7.9.1).
+fn check_digit(digits: &str) -> Result<(), String> {
+    let weighted = digits.bytes().rev().zip([1, 3].into_iter().cycle());
+    let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
+    let last = u32::from(digits.bytes().last().unwrap_or(b'0') - b'0');
+    match (last + (10 - sum % 10)) % 10 {
+        right if right == last => Ok(()),
+        right => Err(format!("has the check digit {last}, but the other digits need {right}")),
+    }
 }

@@ -7,7 +7,7 @@ use super::contact::check_email;
 use super::{Payload, amount, bare_phone, check_line, check_phone, percent, query_of};
 use crate::v1::fault::{Code, Fault};
 
-/// A text message, encoded as SMSTO, which both Android and iOS read.
+/// A text message.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Sms {
     /// Telephone number.
@@ -16,15 +16,55 @@ pub(super) struct Sms {
     /// The message.
     #[schema(min_length = 1, max_length = 1000)]
     message: Option<String>,
+    /// Form of the text: SMSTO, which both Android and iOS read, or a URI (RFC 5724).
+    #[schema(inline, default = "SMSTO")]
+    form: Option<SmsForm>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+enum SmsForm {
+    #[serde(rename = "SMSTO")]
+    SmsTo,
+    #[serde(rename = "URI")]
+    Uri,
 }
 
 impl Payload for Sms {
     fn compose(&self, faults: &mut Vec<Fault>) -> String {
         check_phone("phone", Some(&self.phone), faults);
         let phone = bare_phone(&self.phone);
+        if self.form == Some(SmsForm::Uri) {
+            let query = query_of([("body", self.message.as_deref().map(percent))]);
+            return format!("sms:{phone}?{query}").trim_end_matches('?').to_owned();
+        }
         // Readers take everything after the second colon literally.
         let message = self.message.as_deref().unwrap_or_default();
         format!("SMSTO:{phone}:{message}")
+    }
+}
+
+/// A message by WhatsApp, as its links to a chat.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct WhatsApp {
+    /// Telephone number with the country's code.
+    #[schema(min_length = 1, max_length = 40, example = "+44 20 7946 0000")]
+    phone: String,
+    /// The message.
+    #[schema(min_length = 1, max_length = 1000)]
+    message: Option<String>,
+}
+
+impl Payload for WhatsApp {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        check_phone("phone", Some(&self.phone), faults);
+        let phone = bare_phone(&self.phone);
+        let number = phone.trim_start_matches('+');
+        if number.starts_with('0') {
+            let detail = "begin with the country's code, such as +44, and leave out the 0 after it";
+            faults.push(Fault::new("phone", Code::Malformed, detail));
+        }
+        let query = query_of([("text", self.message.as_deref().map(percent))]);
+        format!("https://wa.me/{number}?{query}").trim_end_matches('?').to_owned()
     }
 }
 

@@ -5,6 +5,7 @@
 //! and checks them against each other.
 
 mod contact;
+mod emv;
 mod epc;
 mod event;
 mod gs1;
@@ -51,7 +52,7 @@ enum Preset {
     Epc,
     /// The Swiss QR-bill: [`preset_payment`] and the cross.
     Swiss,
-    /// FNC1 in first position.
+    /// FNC1 in first position, unless it is a link.
     Gs1,
 }
 
@@ -82,7 +83,10 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
 /// Patterns of fields that are the same in every kind, for the OpenAPI document. They match everything that
 /// [`Payload::compose`] accepts; `compose` also checks what a regular expression cannot express.
 const PATTERNS: [(&[&str], &str); 5] = [
-    (&["phone", "mobile"], r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$"),
+    (
+        &["phone", "mobile", "work_phone", "home_phone", "fax"],
+        r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$",
+    ),
     (
         &["email", "to", "cc"],
         r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$",
@@ -119,9 +123,9 @@ pub(crate) fn schema_of<T: PartialSchema>() -> Schema {
 }
 
 /// Every kind.
-pub(crate) static KINDS: [Kind; 12] = [
+pub(crate) static KINDS: [Kind; 15] = [
     Kind { is_secret: true, ..kind::<wifi::Wifi>("wifi", "Joins a wireless network") },
-    kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426)"),
+    kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426) or 4.0 (RFC 6350)"),
     kind::<contact::Mecard>("mecard", "A contact as MECARD, which takes fewer bytes"),
     Kind {
         preset: Preset::Epc,
@@ -132,12 +136,18 @@ pub(crate) static KINDS: [Kind; 12] = [
         ..kind::<swiss::Swiss>("swiss", "A Swiss QR-bill (version 2.3)")
     },
     kind::<links::Upi>("upi", "A payment in India by UPI"),
+    kind::<emv::Pix>("pix", "A payment in Brazil by Pix (EMV merchant-presented)"),
+    kind::<emv::PayNow>("paynow", "A payment in Singapore by PayNow (EMV merchant-presented)"),
     Kind { is_secret: true, ..kind::<otp::Otp>("otp", "A key for one-time passwords") },
     kind::<links::Sms>("sms", "A text message"),
+    kind::<links::WhatsApp>("whatsapp", "A message by WhatsApp"),
     kind::<links::Mail>("mail", "An e-mail (RFC 6068)"),
     kind::<links::Geo>("geo", "A place (RFC 5870)"),
     kind::<event::Event>("event", "An event for the calendar (RFC 5545)"),
-    Kind { preset: Preset::Gs1, ..kind::<gs1::Gs1>("gs1", "GS1 element strings") },
+    Kind {
+        preset: Preset::Gs1,
+        ..kind::<gs1::Gs1>("gs1", "GS1 element strings, or a GS1 Digital Link")
+    },
 ];
 
 impl Kind {
@@ -150,7 +160,10 @@ impl Kind {
         options: &mut Options,
         faults: &mut Vec<Fault>,
     ) {
-        let text = (self.compose)(schema, values, faults);
+        let text = match self.is_secret {
+            true => (self.compose)(schema, values, faults),
+            false => (self.compose)(schema, &trimmed(schema, values), faults),
+        };
         for fault in faults.iter_mut() {
             fault.allowed.retain(|name| !matches!(&**name, "text" | "data"));
         }
@@ -173,7 +186,8 @@ impl Kind {
         }
         match self.preset {
             Preset::None => {}
-            Preset::Gs1 => options.gs1 = Some(true),
+            // A link is a text like any other.
+            Preset::Gs1 => options.gs1 = Some(!values.contains_key("domain")),
             Preset::Epc => preset_payment(options, faults, 13),
             Preset::Swiss => {
                 preset_payment(options, faults, 25);
@@ -185,6 +199,15 @@ impl Kind {
             }
         }
     }
+}
+
+/// The values without spaces at the ends of the fields, which people copy along. Only a password may have them.
+fn trimmed(schema: &Schema, values: &Map<String, Value>) -> Map<String, Value> {
+    let trim = |(name, value): (&String, &Value)| match value {
+        Value::String(text) if schema.has(name) => (name.clone(), text.trim_matches(' ').into()),
+        value => (name.clone(), value.clone()),
+    };
+    values.iter().map(trim).collect()
 }
 
 /// Sets the options that EPC069-12 and the QR-bill require: QR, level M, at most version `most`, byte mode. Adds a

@@ -1,10 +1,13 @@
 //! Tests the text that each kind makes from its fields, and the fields that it refuses.
 
+use serde_json::json;
+
 use super::contact::{Mecard, Vcard};
+use super::emv::{PayNow, Pix};
 use super::epc::Epc;
 use super::event::Event;
 use super::gs1::Gs1;
-use super::links::{Geo, Mail, Sms, Upi};
+use super::links::{Geo, Mail, Sms, Upi, WhatsApp};
 use super::otp::Otp;
 use super::swiss::Swiss;
 use super::wifi::Wifi;
@@ -226,6 +229,72 @@ fn wrong_elements_are_named() {
     assert_eq!(refused::<Gs1>(r#"{"elements": "(01)1(17)2"}"#), ["elements", "elements"]);
 }
 
+/// All of these were accepted.
+#[test]
+fn elements_keep_the_rules_of_their_own_identifier() {
+    let of = |elements: &str| compose::<Gs1>(&json!({"elements": elements}).to_string()).1;
+    for (elements, told) in [
+        (format!("(01)09506000134352(10){}", "A".repeat(21)), "(10) takes up to 20 letters"),
+        (format!("(01)09506000134352(21){}", "A".repeat(25)), "(21) takes up to 20 letters"),
+        ("(02)09506000134352(37)123456789".to_owned(), "(37) takes up to 8 digits"),
+        ("(01)09506000134352(01)09506000134352".to_owned(), "(01) is given twice"),
+        ("(05)123".to_owned(), "(05) is not an identifier"),
+        ("(01)09506000134352(02)09506000134352".to_owned(), "(02) cannot be beside (01)"),
+        ("(3102)000123(3103)000123".to_owned(), "(3102) cannot be beside (3103)"),
+        ("(8010)abc".to_owned(), "(8010) takes up to 30 capital letters"),
+        ("(8003)19506000134352AB".to_owned(), "(8003) takes 0 at its beginning"),
+        ("(7003)2612312560".to_owned(), "(7003) takes a time"),
+        ("(8011)012".to_owned(), "(8011) takes a number without 0"),
+        ("(8007)DE33100205000001194701".to_owned(), "(8007) takes an IBAN"),
+        ("(4321)2".to_owned(), "(4321) takes 0 or 1"),
+    ] {
+        let faults = of(&elements);
+        assert!(faults.iter().any(|it| it.detail.contains(told)), "{elements} {faults:?}");
+    }
+    for elements in
+        ["(3103)001250(3922)1234", "(99)x/Y", "(8200)https://a.example", "(01)09506000134352(30)12"]
+    {
+        assert_eq!(of(elements), [], "{elements}");
+    }
+}
+
+#[test]
+fn elements_are_a_link_with_a_domain() {
+    let link = |elements: &str, domain: &str| {
+        let (text, faults) =
+            compose::<Gs1>(&json!({"elements": elements, "domain": domain}).to_string());
+        faults
+            .into_iter()
+            .next()
+            .map_or(text, |fault| format!("{} {}", fault.parameter, fault.detail))
+    };
+    for (elements, domain, expected) in [
+        (
+            "(01)09506000134352(10)A/B%1(21)7&8(17)271231",
+            "id.example.org",
+            "https://id.example.org/01/09506000134352/10/A%2FB%251/21/7%268?17=271231",
+        ),
+        // Qualifiers are in their order, wherever they were written.
+        (
+            "(3103)000195(21)4711(22)2A(01)09506000134352",
+            "https://a.example:8443/some/path/",
+            "https://a.example:8443/some/path/01/09506000134352/22/2A/21/4711?3103=000195",
+        ),
+        ("(01)09506000134352(235)X", "a.example", "https://a.example/01/09506000134352/235/X"),
+        ("(00)095060001343520000", "http://a.example", "http://a.example/00/095060001343520000"),
+        ("(414)9506000134352(254)32a", "a.example", "https://a.example/414/9506000134352/254/32a"),
+        ("(10)A", "a.example", "elements a link needs a key such as (01), a GTIN"),
+        ("(00)095060001343520000(21)A", "a.example", "elements (21) cannot be in a link with (00)"),
+        (
+            "(01)09506000134352",
+            "a b",
+            "domain use a host such as id.example.org, with a path if it has one",
+        ),
+    ] {
+        assert_eq!(link(elements, domain), expected);
+    }
+}
+
 #[test]
 fn dates_and_check_digits_of_elements_are_right() {
     for right in [
@@ -341,6 +410,19 @@ fn values_are_escaped_and_never_quoted() {
     }
 }
 
+/// WPA3 and SAE were refused.
+#[test]
+fn a_network_of_wpa3_alone_never_falls_back() {
+    for security in ["WPA3", "SAE"] {
+        let fields =
+            format!(r#"{{"ssid": "MyNet", "password": "MyPassword", "security": "{security}"}}"#);
+        assert_eq!(composed::<Wifi>(&fields), "WIFI:T:WPA;R:1;S:MyNet;P:MyPassword;;");
+        let key = "0".repeat(64);
+        let fields = format!(r#"{{"ssid": "n", "password": "{key}", "security": "{security}"}}"#);
+        assert_eq!(refused::<Wifi>(&fields), ["password"]);
+    }
+}
+
 #[test]
 fn passwords_that_no_network_has_are_refused() {
     for (fields, fault) in [
@@ -444,4 +526,100 @@ fn what_no_swiss_bank_takes_is_refused() {
     {
         assert_eq!(with(name, value), [""; 0], "{name}");
     }
+}
+
+/// The first is the example of the Banco Central do Brasil; Python's `binascii.crc_hqx` gives the checksums of the others.
+#[test]
+fn payments_in_brazil_and_singapore_end_with_their_checksum() {
+    let random = r#"{"key": "123e4567-e12b-12d1-a456-426655440000", "name": "Fulano de Tal", "city": "BRASILIA"}"#;
+    assert_eq!(
+        composed::<Pix>(random),
+        "00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-4266554400005204000053039865802BR\
+         5913Fulano de Tal6008BRASILIA62070503***63041D3D"
+    );
+    let phone = r#"{"key": "+55 (61) 91234-5678", "name": "A & B", "city": "SAO PAULO", "amount": "10",
+        "txid": "ORDER7", "message": "Cafe"}"#;
+    assert_eq!(
+        composed::<Pix>(phone),
+        "00020126440014br.gov.bcb.pix0114+55619123456780204Cafe520400005303986540510.005802BR\
+         5905A & B6009SAO PAULO62100506ORDER76304B595"
+    );
+    let uen = r#"{"uen": "201403121w", "name": "Shop", "amount": "1,5", "reference": "BILL-1"}"#;
+    assert_eq!(
+        composed::<PayNow>(uen),
+        "00020101021126370009SG.PAYNOW010120210201403121W03010520400005303702540\
+         41.505802SG5904Shop6009Singapore62100106BILL-16304A271"
+    );
+    let mobile = r#"{"mobile": "+65 8123 4567", "name": "Me"}"#;
+    assert_eq!(
+        composed::<PayNow>(mobile),
+        "00020101021126380009SG.PAYNOW010100211+658123456703011520400005303702\
+         5802SG5902Me6009Singapore63045D46"
+    );
+}
+
+#[test]
+fn what_no_bank_takes_in_brazil_or_singapore_is_refused() {
+    let pix = |fields: Value| {
+        let mut all = json!({"key": "529.982.247-25", "name": "A", "city": "B"});
+        all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        refused::<Pix>(&all.to_string())
+    };
+    for right in ["529.982.247-25", "11.222.333/0001-81", "A@b.c"] {
+        assert_eq!(pix(json!({"key": right})), [""; 0], "{right}");
+    }
+    // A telephone number without +55 has the length of a CPF.
+    for key in [
+        "529.982.247-26",
+        "11222333000182",
+        "61912345678",
+        "+1 202 555 0100",
+        "a@b@c",
+        "x".repeat(32).as_str(),
+    ] {
+        assert_eq!(pix(json!({"key": key})), ["key"], "{key}");
+    }
+    let wrong = json!({"name": "José", "city": "São Paulo", "amount": "0", "txid": "a-b"});
+    assert_eq!(pix(wrong), ["amount", "txid", "name", "city"]);
+    let long = json!({"key": format!("{}@b.c", "a".repeat(70)), "message": "a message"});
+    assert_eq!(pix(long), ["message"]);
+    for (fields, faults) in [
+        (json!({"name": "A"}), ["uen"]),
+        (json!({"name": "A", "uen": "201403121W", "mobile": "+6581234567"}), ["uen"]),
+        (json!({"name": "A", "mobile": "81234567"}), ["mobile"]),
+        (json!({"name": "A", "uen": "201403121-W"}), ["uen"]),
+    ] {
+        assert_eq!(refused::<PayNow>(&fields.to_string()), faults, "{fields}");
+    }
+}
+
+#[test]
+fn messages_have_the_forms_that_apps_read() {
+    let uri = r#"{"phone": "+49 (170) 1", "message": "a: b", "form": "URI"}"#;
+    assert_eq!(composed::<Sms>(uri), "sms:+491701?body=a%3A%20b");
+    assert_eq!(composed::<Sms>(r#"{"phone": "110", "form": "URI"}"#), "sms:110");
+    let chat = r#"{"phone": "+44 20 7946-0000", "message": "Hi & bye"}"#;
+    assert_eq!(composed::<WhatsApp>(chat), "https://wa.me/442079460000?text=Hi%20%26%20bye");
+    assert_eq!(composed::<WhatsApp>(r#"{"phone": "44 1"}"#), "https://wa.me/441");
+    assert_eq!(refused::<WhatsApp>(r#"{"phone": "020 7946 0000"}"#), ["phone"]);
+}
+
+#[test]
+fn a_contact_has_several_phones_and_a_birthday_in_either_version() {
+    let fields = |version: &str| {
+        format!(
+            r#"{{"last_name": "Doe", "phone": "1", "work_phone": "+2", "home_phone": "3", "fax": "4",
+            "birthday": "1815-12-10", "card_version": "{version}"}}"#
+        )
+    };
+    let card = |version: &str, day: &str| {
+        format!(
+            "BEGIN:VCARD\r\nVERSION:{version}\r\nN:Doe;;;;\r\nFN:Doe\r\nTEL;TYPE=VOICE:1\r\nTEL;TYPE=WORK:+2\r\n\
+             TEL;TYPE=HOME:3\r\nTEL;TYPE=FAX:4\r\nBDAY:{day}\r\nEND:VCARD\r\n"
+        )
+    };
+    assert_eq!(composed::<Vcard>(&fields("3.0")), card("3.0", "1815-12-10"));
+    assert_eq!(composed::<Vcard>(&fields("4.0")), card("4.0", "18151210"));
+    let wrong = r#"{"last_name": "Doe", "birthday": "1815-02-30", "fax": "x"}"#;
+    assert_eq!(refused::<Vcard>(wrong), ["fax", "birthday"]);
 }

@@ -41,6 +41,11 @@ enum Security {
     /// WPA2 and WPA3.
     #[serde(rename = "WPA")]
     Wpa,
+    /// WPA3 alone, which some programs call by its key exchange, SAE.
+    #[serde(rename = "WPA3")]
+    Wpa3,
+    #[serde(rename = "SAE")]
+    Sae,
     /// WPA2 and WPA3 Enterprise, with one account per person.
     #[serde(rename = "WPA2-EAP")]
     Enterprise,
@@ -79,6 +84,8 @@ impl Payload for Wifi {
         faults.extend(check_password(security, self.password.as_deref()));
         let mut text = match security {
             Security::Wpa => "WIFI:T:WPA;".to_owned(),
+            // Transition disable (WPA3 Specification 3.0, section 7): the phone never falls back to WPA2.
+            Security::Wpa3 | Security::Sae => "WIFI:T:WPA;R:1;".to_owned(),
             Security::Enterprise => "WIFI:T:WPA2-EAP;".to_owned(),
             Security::Wep => "WIFI:T:WEP;".to_owned(),
             Security::NoPass => "WIFI:T:nopass;".to_owned(),
@@ -145,7 +152,8 @@ fn is_key(security: Security, password: &str) -> bool {
     let is_long_enough = match security {
         Security::Wpa => password.len() == 64,
         Security::Wep => matches!(password.len(), 10 | 26),
-        Security::NoPass | Security::Enterprise => false,
+        // SAE proves a password, never a key.
+        _ => false,
     };
     is_long_enough && password.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -162,13 +170,14 @@ fn check_password(security: Security, password: Option<&str>) -> Option<Fault> {
         }
         (_, None) => fault(Code::Missing, "a network that is not open needs a password"),
         (_, Some(text)) if is_key(security, text) => None,
-        (Security::Wpa, Some(text)) if (8..=63).contains(&text.len()) && is_ascii(text) => None,
-        (Security::Wpa, Some(_)) => {
-            fault(Code::OutOfRange, "use 8 to 63 characters of ASCII, or 64 hexadecimal digits")
-        }
         (Security::Wep, Some(text)) if matches!(text.len(), 5 | 13) && is_ascii(text) => None,
         (Security::Wep, Some(_)) => {
             fault(Code::OutOfRange, "use 5 or 13 characters, or 10 or 26 hexadecimal digits")
         }
+        (_, Some(text)) if (8..=63).contains(&text.len()) && is_ascii(text) => None,
+        (Security::Wpa, Some(_)) => {
+            fault(Code::OutOfRange, "use 8 to 63 characters of ASCII, or 64 hexadecimal digits")
+        }
+        (_, Some(_)) => fault(Code::OutOfRange, "use 8 to 63 characters of ASCII"),
     }
 }

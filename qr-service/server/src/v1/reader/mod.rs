@@ -4,6 +4,7 @@
 //! sizes, because blur and noise vanish in smaller ones, and each size also with dark and light exchanged.
 
 mod binary;
+mod finder;
 mod fourth;
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,7 @@ use rxing::common::cpp_essentials::{ConcentricPattern, DecoderResult};
 use rxing::common::{BitMatrix, DetectorRXingResult};
 use rxing::qrcode::cpp_port::decoder::Decode;
 use rxing::qrcode::cpp_port::detector::{
-    FindFinderPatterns, FinderPatternSet, GenerateFinderPatternSets, SampleMQR, SampleQR,
-    SampleRMQR,
+    FinderPatternSet, GenerateFinderPatternSets, SampleMQR, SampleQR, SampleRMQR,
 };
 use rxing::qrcode::detector::QRCodeDetectorResult;
 use rxing::{Point, point};
@@ -93,6 +93,9 @@ pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Re
     let mut smaller: Option<GreyImage> = None;
     loop {
         let layer = smaller.as_ref().unwrap_or(picture);
+        if search.is_over() {
+            break;
+        }
         let mut bits = binarized(layer);
         search.pass(bits.as_ref());
         bits.iter_mut().for_each(BitMatrix::flip_self);
@@ -103,7 +106,7 @@ pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Re
         smaller = Some(halved(layer));
         search.scale *= 2.0;
     }
-    if search.reading.found.is_empty() {
+    if search.reading.found.is_empty() && !search.is_over() {
         // Some small symbols with round shapes can only be read by these thresholds.
         search.scale = 1.0;
         search.pass(binary::by_means(picture).as_ref());
@@ -143,6 +146,13 @@ impl<'a> Search<'a> {
         Search { kinds, most, begun: Instant::now(), scale: 1.0, reading: Reading::default() }
     }
 
+    /// Whether the time is over; the reading is then incomplete.
+    fn is_over(&mut self) -> bool {
+        let is_over = self.begun.elapsed() > MAX_TIME;
+        self.reading.is_truncated |= is_over;
+        is_over
+    }
+
     /// Reads symbols dark on light. rxing may panic on unexpected input; symbols found before the panic are kept.
     fn pass(&mut self, bits: Option<&BitMatrix>) {
         let Some(bits) = bits else { return };
@@ -152,7 +162,9 @@ impl<'a> Search<'a> {
     }
 
     fn try_all(&mut self, bits: &BitMatrix) {
-        let mut patterns = FindFinderPatterns(bits, true, 0);
+        let (mut patterns, is_cut) =
+            finder::finder_patterns(bits, || self.begun.elapsed() > MAX_TIME);
+        self.reading.is_truncated |= is_cut;
         // Leave out patterns of symbols that another size has shown already.
         patterns.retain(|pattern| {
             let at = corner(pattern.p, self.scale);
@@ -207,7 +219,7 @@ impl<'a> Search<'a> {
         if patterns.iter().any(|pattern| used.contains(pattern)) {
             return false;
         }
-        if self.reading.found.len() >= self.most || self.begun.elapsed() > MAX_TIME {
+        if self.is_over() || self.reading.found.len() >= self.most {
             self.reading.is_truncated = true;
             return false;
         }

@@ -4,17 +4,16 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::request::Parts;
 use serde_json::{Map, Value, json};
 
 use super::Api;
 use super::many::{
-    Ended, ItemsForm, Refused, Sending, check_all, make, place_for, read_asked, stream,
+    Ended, ItemsForm, ItemsRequest, Refused, Sending, check_all, make, place_for, read_asked,
+    stream,
 };
 use super::qr::{Made, make_here};
 use crate::v1::archive::Archive;
@@ -49,7 +48,7 @@ pub(super) async fn post(
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let place = place_for(&api).await?;
-    let items = read_plans(&api, &parts, body).await?;
+    let items = read_asked(&api, &parts, body, false, read_plans).await?;
     let check = |item: &Item| make_here(&item.plan, true).map(drop);
     check_all(&api.pool, &items, check).await?;
     let pool = api.pool.clone();
@@ -59,11 +58,8 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the items and makes their plans. Fails with all faults of the query and of the items, or why the body cannot
-/// be read.
-async fn read_plans(api: &Api, parts: &Parts, body: Body) -> Result<Vec<Item>, Refusal> {
-    let schemas = [&*api.options];
-    let asked = read_asked(parts, body, &schemas, &schemas).await?;
+/// Makes the items' plans. Fails with all faults of the query and of the items.
+fn read_plans(api: &Api, asked: ItemsRequest) -> Result<Vec<Item>, Refusal> {
     let (common, mut in_common, mut faults) = (asked.common, asked.faults, asked.of_items);
     let mut names = Names::new(MANIFEST);
     let mut items = Vec::with_capacity(asked.items.len());

@@ -9,6 +9,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use multer::{Constraints, Multipart, SizeLimit};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::block_in_place;
 
 use crate::v1::fault::{Fault, Refusal};
 use crate::v1::logo;
@@ -71,7 +72,9 @@ pub(super) async fn read_options(
         let (media, body) = read_body(headers, body, JSON_OR_FORM, MAX_OPTIONS_BYTES).await?;
         // curl declares JSON as a form unless it is told otherwise.
         if media == JSON || body.trim_ascii_start().starts_with(b"{") {
-            return read_json(&body, schemas, faults).map_err(Refusal::Body);
+            // Long bodies take milliseconds, in which no other request must wait for this thread.
+            let mut read = || read_json(&body, schemas, faults).map_err(Refusal::Body);
+            return if body.len() > SHORT_BYTES { block_in_place(read) } else { read() };
         }
         let form = std::str::from_utf8(&body);
         let form = form.map_err(|_| Refusal::Body("the form is not UTF-8".to_owned()))?;

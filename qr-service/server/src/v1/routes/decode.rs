@@ -1,5 +1,6 @@
 //! `/v1/decode`: takes a picture and answers with the symbols on it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +54,9 @@ pub(super) struct Decoded {
     height: u32,
     /// The symbols that were read; empty if there are none.
     symbols: Vec<DecodedSymbol>,
+    /// The messages that are divided over several symbols (structured append).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    messages: Vec<DividedMessage>,
     /// Whether there may be more symbols: at most 256 are read, within two seconds.
     truncated: bool,
 }
@@ -81,9 +85,74 @@ struct DecodedSymbol {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<i32>>)]
     part: Option<[i32; 2]>,
+    /// The XOR of all bytes of that message, which tells its parts from those of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u8>)]
+    parity: Option<u8>,
     /// Corners in pixels, x and y: top left, top right, bottom right, bottom left of the upright symbol.
     #[schema(value_type = Vec<Vec<f64>>)]
     corners: Vec<[f64; 2]>,
+}
+
+/// A message that is divided over several symbols.
+#[derive(Debug, Serialize, ToSchema)]
+struct DividedMessage {
+    parity: u8,
+    /// Number of parts of the message.
+    parts: i32,
+    /// Numbers of the parts that are not on the picture.
+    missing: Vec<i32>,
+    /// Numbers of the parts that are there more than once with different bytes, so that nothing tells which one belongs
+    /// to this message and which to another of the same parity.
+    ambiguous: Vec<i32>,
+    /// The whole message, if no part is missing or ambiguous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    text: Option<String>,
+    /// Its bytes in Base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    data: Option<String>,
+}
+
+impl DividedMessage {
+    /// Joins the parts, which all have this parity and count.
+    fn new((parity, parts): (u8, i32), found: &[&Found]) -> Self {
+        // The different contents of each part.
+        let mut by_number: Vec<Vec<&Found>> = vec![Vec::new(); parts.max(0) as usize];
+        for part in found {
+            let index = part.part.and_then(|(index, _)| usize::try_from(index).ok());
+            let of_number = index.and_then(|index| by_number.get_mut(index));
+            if let Some(same) = of_number.filter(|it| it.iter().all(|it| it.bytes != part.bytes)) {
+                same.push(part);
+            }
+        }
+        let with = |is_asked: fn(usize) -> bool| {
+            let numbers = (1..).zip(&by_number).filter(|(_, part)| is_asked(part.len()));
+            numbers.map(|(number, _)| number).collect::<Vec<i32>>()
+        };
+        let (missing, ambiguous) = (with(|count| count == 0), with(|count| count > 1));
+        let is_whole = missing.is_empty() && ambiguous.is_empty();
+        let bytes = is_whole.then(|| by_number.iter().flatten().flat_map(|it| &it.bytes).copied());
+        let bytes = bytes.map(Iterator::collect::<Vec<u8>>);
+        // A character may be divided between two symbols.
+        let text = bytes.clone().map(|bytes| {
+            let by_parts = || by_number.iter().flatten().map(|part| &*part.text).collect();
+            String::from_utf8(bytes).unwrap_or_else(|_| by_parts())
+        });
+        let data = bytes.map(|bytes| STANDARD.encode(bytes));
+        DividedMessage { parity, parts, missing, ambiguous, text, data }
+    }
+}
+
+fn messages_of(found: &[Found]) -> Vec<DividedMessage> {
+    let mut sets: BTreeMap<(u8, i32), Vec<&Found>> = BTreeMap::new();
+    for symbol in found {
+        if let (Some(parity), Some((_, count))) = (symbol.parity, symbol.part) {
+            sets.entry((parity, count)).or_default().push(symbol);
+        }
+    }
+    sets.into_iter().map(|(set, found)| DividedMessage::new(set, &found)).collect()
 }
 
 impl From<Found> for DecodedSymbol {
@@ -97,6 +166,7 @@ impl From<Found> for DecodedSymbol {
             text: found.text,
             guessed_encoding: found.guess,
             part: found.part.map(|(index, count)| [index + 1, count]),
+            parity: found.parity,
             corners: found.corners.map(|(x, y)| [round(x), round(y)]).to_vec(),
         }
     }
@@ -140,9 +210,10 @@ pub(super) async fn post(
 fn decoded(picture: &GreyImage) -> Decoded {
     let kinds = [Kind::Qr, Kind::Micro, Kind::Rmqr];
     let reading = reader::read_photo(picture, &kinds, MAX_SYMBOLS);
+    let messages = messages_of(&reading.found);
     let symbols = reading.found.into_iter().map(DecodedSymbol::from).collect();
     let (width, height, truncated) = (picture.width, picture.height, reading.is_truncated);
-    Decoded { width, height, symbols, truncated }
+    Decoded { width, height, symbols, messages, truncated }
 }
 
 /// Decodes a picture on a worker once there is memory for it, and returns the result of `read`. The inner error is a

@@ -4,10 +4,9 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::Response;
-use http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::{Map, Value};
 
 use super::Api;
@@ -15,11 +14,12 @@ use super::many::{
     Ended, ItemsForm, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked,
     stream,
 };
-use super::qr::unprocessable;
+use super::qr::{NO_STORE, unprocessable};
 use crate::v1::caption::LabelCaption;
 use crate::v1::document::Document;
 use crate::v1::fault::{Code, Fault, Refusal};
 use crate::v1::options::{Format, Options};
+use crate::v1::parameters::read_query;
 use crate::v1::plan::{Inks, Length, PicturePlan, Plan, plan_of};
 use crate::v1::pool::Pool;
 use crate::v1::sheet::{Layout, Sheet};
@@ -51,8 +51,15 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
+    if let Some(layout) = test_sheet(&api, parts.uri.query().unwrap_or_default())? {
+        let (mut document, mut pdf) = Document::begin();
+        let (number, content) = document.content(&compressed(&layout.test_page()));
+        pdf.extend([content, document.page(&[number], layout.page), document.finish()].concat());
+        let media = [(CONTENT_TYPE, "application/pdf")];
+        return Ok((media, [(CACHE_CONTROL, NO_STORE)], pdf).into_response());
+    }
     let place = place_for(&api).await?;
-    let (layout, labels) = read_labels(&api, &parts, body).await?;
+    let (layout, labels) = read_asked(&api, &parts, body, true, read_labels).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
     let pool = api.pool.clone();
     let disposition = "attachment; filename=\"labels.pdf\"";
@@ -61,15 +68,20 @@ pub(super) async fn post(
     }))
 }
 
-/// Reads the sheet and the labels, and makes their plans. Fails with all faults of the query and of the items, or why
-/// the body cannot be read.
-async fn read_labels(
-    api: &Api,
-    parts: &Parts,
-    body: Body,
-) -> Result<(Layout, Vec<Label>), Refusal> {
-    let of_query = [&*api.options, &*api.sheet];
-    let asked = read_asked(parts, body, &of_query, &of_query[..1]).await?;
+/// The layout of a test sheet, if the query asks for one. Fails with all faults of such a query.
+fn test_sheet(api: &Api, query: &str) -> Result<Option<Layout>, Refusal> {
+    let mut faults = Vec::new();
+    let common = read_query(query, &[&*api.options, &*api.columns, &*api.sheet], &mut faults);
+    let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
+    if sheet.calibrate != Some(true) {
+        return Ok(None);
+    }
+    let layout = Layout::new(&sheet, false, &mut faults);
+    if faults.is_empty() { Ok(layout) } else { Err(Refusal::Parameters(faults)) }
+}
+
+/// Reads the sheet, and makes the labels' plans. Fails with all faults of the query and of the items.
+fn read_labels(api: &Api, asked: ItemsRequest) -> Result<(Layout, Vec<Label>), Refusal> {
     let ItemsRequest { common, items, mut faults, mut of_items } = asked;
     let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
     let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
@@ -177,10 +189,16 @@ async fn send_sheet(
 /// Draws checked labels, of which the first is at index `first` of its page. Returns compressed content.
 fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refusal> {
     let mut content = Vec::new();
+    layout.adjust(&mut content);
     for (index, label) in labels.iter().enumerate() {
         let encoded = encode(&label.plan).map_err(unprocessable)?;
         let modules = encoded.symbol.modules();
         layout.draw(first + index, modules, label.plan.margin, &label.caption, &mut content);
     }
-    Ok(miniz_oxide::deflate::compress_to_vec_zlib(&content, COMPRESSION))
+    content.extend_from_slice(b"Q\n");
+    Ok(compressed(&content))
+}
+
+fn compressed(content: &[u8]) -> Vec<u8> {
+    miniz_oxide::deflate::compress_to_vec_zlib(content, COMPRESSION)
 }

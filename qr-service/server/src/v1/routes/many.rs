@@ -22,8 +22,8 @@ use super::Api;
 use super::bodies::read_body;
 use super::qr::NO_STORE;
 use crate::v1::fault::{Code, Fault, Problem, Refusal};
-use crate::v1::items::{ItemFaults, MEDIA, read_items};
-use crate::v1::parameters::{Schema, read_query};
+use crate::v1::items::{Columns, ItemFaults, MEDIA, read_items};
+use crate::v1::parameters::read_query;
 use crate::v1::pool::Pool;
 
 /// The longest body.
@@ -32,7 +32,7 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_WAIT: Duration = Duration::from_secs(3);
 /// Longest time to make all items. Nothing is sent while they are made, and after the write timeout, 10 s by default,
 /// the server would close the connection.
-const MAX_TIME: Duration = Duration::from_secs(4);
+pub(super) const MAX_TIME: Duration = Duration::from_secs(4);
 /// Longest time to send an answer to a client that reads.
 const MAX_SENDING: Duration = Duration::from_secs(60);
 /// Items that a worker makes in a row before it takes other jobs.
@@ -88,20 +88,30 @@ pub(super) async fn place_for(api: &Api) -> Result<OwnedSemaphorePermit, Refusal
     place.map_err(|_| Refusal::Busy)?.map_err(|_| Refusal::Internal)
 }
 
-/// Reads the query and the items of a request, with faults for names that are unknown or repeated. Fails if the body is
-/// too long, slow, or does not match its media type.
-pub(super) async fn read_asked(
+/// Reads the query and the items of a request, with faults for names that are unknown or repeated, and returns what
+/// `plan` makes of them. Works on a worker: a megabyte of wrong items takes long to read. The query may have the
+/// parameters of a sheet too if it `has_sheet`. Fails if the body is too long, slow, or does not match its media type.
+pub(super) async fn read_asked<T: Send + 'static>(
+    api: &Arc<Api>,
     parts: &Parts,
     body: Body,
-    of_query: &[&Schema],
-    of_item: &[&Schema],
-) -> Result<ItemsRequest, Refusal> {
-    let mut faults = Vec::new();
-    let common = read_query(parts.uri.query().unwrap_or_default(), of_query, &mut faults);
+    has_sheet: bool,
+    plan: fn(&Api, ItemsRequest) -> Result<T, Refusal>,
+) -> Result<T, Refusal> {
+    let query = parts.uri.query().unwrap_or_default().to_owned();
     let (media, body) = read_body(&parts.headers, body, MEDIA, MAX_BYTES).await?;
-    let mut of_items = ItemFaults::default();
-    let items = read_items(media, &body, of_item, &mut of_items).map_err(Refusal::Body)?;
-    Ok(ItemsRequest { common, items, faults, of_items })
+    let api_of_job = Arc::clone(api);
+    let job = move || {
+        let api = &*api_of_job;
+        let (mut faults, mut of_items) = (Vec::new(), ItemFaults::default());
+        let of_query = [&*api.options, &*api.columns, &*api.sheet];
+        let of_query = &of_query[..if has_sheet { 3 } else { 2 }];
+        let common = read_query(&query, of_query, &mut faults);
+        let columns: Columns = api.columns.read(&common, &mut faults).unwrap_or_default();
+        let items = read_items(media, &body, &[&*api.options], &columns, &mut of_items);
+        plan(api, ItemsRequest { common, items: items.map_err(Refusal::Body)?, faults, of_items })
+    };
+    api.pool.run(job).await?
 }
 
 /// Checks every item on the workers, in turns. Fails with all faults of all items, or one fault if the items take too
@@ -152,15 +162,9 @@ impl Sending {
 /// Makes a part on a worker. Waits while all workers are busy, because an answer that has begun cannot become a 503.
 pub(super) async fn make<T: Send + 'static>(
     pool: &Pool,
-    job: impl FnOnce() -> Result<T, Refusal> + Clone + Send + 'static,
+    job: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Ended> {
-    loop {
-        match pool.run(job.clone()).await {
-            Err(Refusal::Busy) => tokio::time::sleep(Duration::from_millis(20)).await,
-            Ok(Ok(made)) => return Ok(made),
-            _ => return Err(Ended),
-        }
-    }
+    pool.run_in_turn(job).await.flatten().map_err(|_| Ended)
 }
 
 /// Answers with a file, whose parts `send` makes while the client reads. Holds `place` until the end.

@@ -46,6 +46,8 @@ pub(crate) struct Api {
     pub(crate) batches: Arc<Semaphore>,
     /// The schema of the options, made when the first request needs it.
     pub(crate) options: LazyLock<Schema>,
+    /// The schema of how to read a table.
+    pub(crate) columns: LazyLock<Schema>,
     /// The schema of a label sheet.
     pub(crate) sheet: LazyLock<Schema>,
     /// The schemas of the fields of [`crate::v1::payload::KINDS`], in the same order.
@@ -85,6 +87,7 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         decoding: Arc::new(Semaphore::new(upload::MAX_BYTES / 1024)),
         batches: Arc::new(Semaphore::new(MAX_BATCHES)),
         options: LazyLock::new(|| Schema::new(&crate::v1::options::Options::schema())),
+        columns: LazyLock::new(schema_of::<crate::v1::items::Columns>),
         sheet: LazyLock::new(schema_of::<crate::v1::sheet::Sheet>),
         payloads: LazyLock::new(|| {
             crate::v1::payload::KINDS.iter().map(|kind| (kind.schema)()).collect()
@@ -131,7 +134,7 @@ fn cors(origin: &HeaderValue) -> CorsLayer {
 
 /// The headers that pages of other origins may read.
 #[rustfmt::skip]
-const EXPOSED: [&str; 10] = [
-    "etag", "retry-after", "x-qr-kind", "x-qr-level", "x-qr-mask", "x-qr-modules", "x-qr-parts",
-    "x-qr-unused-correction", "x-qr-version", "x-request-id",
+const EXPOSED: [&str; 11] = [
+    "content-disposition", "etag", "retry-after", "x-qr-kind", "x-qr-level", "x-qr-mask", "x-qr-modules",
+    "x-qr-parts", "x-qr-unused-correction", "x-qr-version", "x-request-id",
 ];

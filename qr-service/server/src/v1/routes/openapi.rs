@@ -5,10 +5,12 @@ use std::sync::LazyLock;
 use axum::extract::Request;
 use axum::response::Response;
 use serde_json::{Value, json};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 use utoipa::{OpenApi, PartialSchema};
 
 use super::{batch, decode, labels, page, qr};
-use crate::v1::items::MAX_ITEMS;
+use crate::v1::items::{Columns, MAX_ITEMS};
 use crate::v1::options::{Format, Options};
 use crate::v1::payload::{KINDS, Kind};
 use crate::v1::sheet::Sheet;
@@ -41,11 +43,17 @@ fn document() -> Value {
         document["paths"][format!("/v1/payload/{}", kind.name)] = path;
         schemas.insert(format!("Payload_{}", kind.name), schema);
     }
-    let mut of_sheet =
-        serde_json::to_value(Sheet::schema()).unwrap_or_default()["properties"].take();
-    for (name, schema) in options.as_object().into_iter().flatten() {
-        of_sheet[name] = schema.clone();
-    }
+    let of_many = |schema: RefOr<Schema>| {
+        let columns = serde_json::to_value(Columns::schema()).unwrap_or_default();
+        let mut all = serde_json::to_value(schema).unwrap_or_default()["properties"].take();
+        for (name, schema) in
+            [&columns["properties"], &options].into_iter().filter_map(Value::as_object).flatten()
+        {
+            all[name] = schema.clone();
+        }
+        query_of(&all, &Value::Null)
+    };
+    let (of_batch, of_sheet) = (of_many(Columns::schema()), of_many(Sheet::schema()));
     for schema in schemas.values_mut() {
         schema["additionalProperties"] = false.into();
     }
@@ -76,8 +84,8 @@ fn document() -> Value {
             None => path["get"]["parameters"] = Value::Array(query),
         }
     }
-    paths["/v1/batch"]["post"]["parameters"] = Value::Array(query_of(&options, &Value::Null));
-    paths["/v1/labels"]["post"]["parameters"] = Value::Array(query_of(&of_sheet, &Value::Null));
+    paths["/v1/batch"]["post"]["parameters"] = Value::Array(of_batch);
+    paths["/v1/labels"]["post"]["parameters"] = Value::Array(of_sheet);
     for path in ["/v1/batch", "/v1/labels"] {
         let items =
             &mut paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"];

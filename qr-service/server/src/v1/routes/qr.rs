@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::Api;
 use super::bodies::read_options;
-use crate::tags::{is_known, not_modified};
+use crate::tags::{is_any, is_known, not_modified};
 use crate::v1::artwork::{Artwork, LogoPixels};
 use crate::v1::described::describe;
 use crate::v1::fault::{Code, Fault, Problem, Refusal};
@@ -129,12 +129,15 @@ pub(super) async fn serve(
     let (plan, about) = asked(options, of_path, &parts.headers, faults)?;
     let is_post = parts.method == Method::POST;
     let cache = if is_post { NO_STORE } else { CACHE };
-    if !is_post && is_known(&parts.headers, &about.tag) {
+    let is_known = !is_post && is_known(&parts.headers, &about.tag);
+    // A client that has the tag has had the picture; `*` says nothing about whether it can be made.
+    let made =
+        if is_known && !is_any(&parts.headers) { None } else { Some(make(api, plan).await?) };
+    let Some(made) = made.filter(|_| !is_known) else {
         let mut response = not_modified(about.tag.clone(), cache);
         about.put_choice(response.headers_mut());
         return Ok(response);
-    }
-    let made = make(api, plan).await?;
+    };
     let mut response = Response::new(made.bytes.into());
     *response.headers_mut() = made.described;
     about.put_found(cache, response.headers_mut());

@@ -9,12 +9,13 @@ use super::{Grid, Paper};
 /// Number, page, columns, rows, width and height of a label, and the gap between columns.
 type Row = (&'static str, Paper, u32, u32, f64, f64, f64);
 
-const PRESETS: [Row; 13] = [
+const PRESETS: [Row; 14] = [
     ("3474", Paper::A4, 3, 8, 70.0, 37.0, 0.0),
     ("5160", Paper::LETTER, 3, 10, 66.675, 25.4, 3.175),
     ("5163", Paper::LETTER, 2, 5, 101.6, 50.8, 4.7625),
     ("5164", Paper::LETTER, 2, 3, 101.6, 254.0 / 3.0, 4.7625),
     ("5167", Paper::LETTER, 4, 20, 44.45, 12.7, 7.9375),
+    ("L4731", Paper::A4, 7, 27, 25.4, 10.0, 2.54),
     ("L7159", Paper::A4, 3, 8, 63.5, 33.9, 2.54),
     ("L7160", Paper::A4, 3, 7, 63.5, 38.1, 2.54),
     ("L7161", Paper::A4, 3, 6, 63.5, 46.6, 2.54),

@@ -3,15 +3,18 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
 use http::header::CONTENT_DISPOSITION;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
+use super::super::many::MAX_TIME;
 use super::drawing::Wrong;
 use super::fields::{Fields, text};
 use super::quickchart::{MOST_SIZE_PX, line_of, of_json, read, size_px};
@@ -19,8 +22,8 @@ use super::uncached;
 use crate::v1::archive::Archive;
 use crate::v1::fault::Refusal;
 use crate::v1::headers::disposition;
+use crate::v1::items::{MAX_ITEMS, Members};
 
-const MAX_CODES: usize = 1000;
 const MAX_PIXELS: i64 = 450_000_000;
 /// The most pixels of all JPEGs, which take longer than the other formats.
 const MAX_JPEG_PIXELS: i64 = 45_000_000;
@@ -40,13 +43,17 @@ pub(super) async fn answer(
     // Like uploaded pictures, only a few batches may take memory at once.
     let _place = api.uploads.try_acquire_many(ROOM_KIB).map_err(|_| Refusal::Busy)?;
     let body = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
-    let (codes, filename) = match codes_of(&body) {
+    let (codes, filename) = match api.pool.run(move || codes_of(&body)).await? {
         Ok(batch) => batch,
         Err(error) => return Ok(refuse(&error)),
     };
     let (mut archive, mut bytes) = (Archive::default(), Vec::new());
-    let mut names = HashSet::new();
+    let (mut names, count, begun) = (HashSet::new(), codes.len(), Instant::now());
     for (index, code) in codes.into_iter().enumerate() {
+        if begun.elapsed() > MAX_TIME {
+            let made = format!("qrCodes: {index} of {count} codes were made in {MAX_TIME:?}");
+            return Ok(refuse(&format!("{made}; send fewer at once")));
+        }
         let name = name_of(&code, index, &mut names);
         let drawn = api.pool.run(move || {
             if code.first("format") == Some(b"base64") {
@@ -83,27 +90,38 @@ fn error_of(index: usize, wrong: &Wrong) -> String {
     format!("qrCodes[{index}]: Error: {line}")
 }
 
+/// A request, apart from those that are only an array of codes.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Batch {
+    qr_codes: Members<Map<String, Value>>,
+    zip_filename: Option<Value>,
+}
+
 /// The codes of a request and the archive's name.
 fn codes_of(body: &[u8]) -> Result<(Vec<Fields>, String), String> {
-    let body: Value =
-        serde_json::from_slice(body).map_err(|_| "the body is not JSON".to_owned())?;
-    let (codes, filename) = match body {
-        Value::Array(codes) => (codes, None),
-        Value::Object(mut fields) => match fields.remove("qrCodes") {
-            Some(Value::Array(codes)) => (codes, fields.remove("zipFilename")),
-            _ => return Err("qrCodes: an array of codes is required".to_owned()),
-        },
-        _ => return Err("send an array of codes, or an object with qrCodes".to_owned()),
+    let (begin, is_data) = (body.trim_ascii_start().first(), serde_json::Error::is_data);
+    let batch = match begin {
+        Some(b'[') => {
+            serde_json::from_slice(body).map(|qr_codes| Batch { qr_codes, zip_filename: None })
+        }
+        _ => serde_json::from_slice(body),
     };
-    if !(1..=MAX_CODES).contains(&codes.len()) {
-        return Err(format!("qrCodes: use 1 to {MAX_CODES} codes"));
+    let batch = batch.map_err(|error| match begin {
+        Some(b'[') if is_data(&error) => "qrCodes: every code must be an object",
+        Some(b'{') if is_data(&error) => {
+            "qrCodes: an array of codes is required, which are objects"
+        }
+        _ if is_data(&error) => "send an array of codes, or an object with qrCodes",
+        _ => "the body is not JSON",
+    });
+    let Batch { qr_codes: Members(objects), zip_filename } = batch.map_err(str::to_owned)?;
+    if !(1..=MAX_ITEMS).contains(&objects.len()) {
+        return Err(format!("qrCodes: use 1 to {MAX_ITEMS} codes"));
     }
-    let objects: Option<Vec<Map<String, Value>>> =
-        codes.iter().map(|code| code.as_object().cloned()).collect();
-    let objects = objects.ok_or("qrCodes: every code must be an object")?;
     let codes: Vec<Fields> = objects.iter().map(of_json).collect();
     check_pixels(&codes)?;
-    let filename = filename.as_ref().and_then(Value::as_str).map(clean).unwrap_or_default();
+    let filename = zip_filename.as_ref().and_then(Value::as_str).map(clean).unwrap_or_default();
     let filename = if filename.is_empty() { "qr-codes.zip".to_owned() } else { filename };
     Ok((codes, filename))
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use qr_core::{Ink, Modules, TextStyle, to_ascii};
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
+use super::super::qr::{CACHE, NO_STORE};
 use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
 use super::fields::base64;
 use super::raster::{PixelFormat, Placement};
@@ -24,6 +25,10 @@ const SIDE_CHARACTERS: u32 = 20;
 /// The most characters a side, as many as a very wide terminal has.
 const MOST_CHARACTERS: u32 = 1000;
 const PLAIN: &str = "text/plain; charset=utf-8";
+/// The headers that a picture depends on.
+const VARY_ON: &str = "Accept, X-QR-Width, X-QR-Height, X-QR-Min-Width, X-QR-Min-Height, X-QR-Max-Width, \
+    X-QR-Max-Height, X-QR-Quiet-Zone, X-QR-EC-Level, X-QR-Version-Type, X-QR-Version-Number, X-QR-Dark-Color, \
+    X-QR-Light-Color";
 
 const HELP: &str = "Send a text as the path or as the body of a POST, and get its QR code.
 
@@ -69,13 +74,16 @@ fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Answers every path of the host.
 pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
+    let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
     let mut response = make(&api, request).await.unwrap_or_else(IntoResponse::into_response);
+    let is_found = response.status().is_success();
     let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, if is_get && is_found { CACHE } else { NO_STORE });
     headers.insert("access-control-allow-origin", HeaderValue::from_static("*"));
     headers.insert("access-control-allow-headers", HeaderValue::from_static("*"));
     let methods = HeaderValue::from_static("HEAD, POST, GET, OPTIONS");
     headers.insert("access-control-allow-methods", methods);
-    headers.append(VARY, HeaderValue::from_static("Accept"));
+    headers.append(VARY, HeaderValue::from_static(VARY_ON));
     response
 }
 
