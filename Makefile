@@ -63,20 +63,20 @@ mkdir -p target/measure
 ln -f target/release/qr-service target/measure/axum-article
 endef
 
-# Builds the servers of the floors.
+# Builds the servers of the floors. Removes those of an earlier build first: what cannot be built must not be measured.
 define build_floors
-echo "building the floors in Rust and Go: 4 minutes the first time"
 mkdir -p target/floors
+find target/floors -maxdepth 1 -type f -delete
 rust=target/floors/rust/release
-if $(CARGO) build --quiet --locked --release --manifest-path loadtest/floors/rust/Cargo.toml \
+if $(CARGO) build --quiet --locked --release --bins --examples --manifest-path loadtest/floors/rust/Cargo.toml \
 	--target-dir target/floors/rust; then
-	ln -f $$rust/hyper $$rust/axum $$rust/actix-web target/floors/
+	ln $$rust/{hyper,hyper-threads,hyper-threads-shared,axum,actix-web,examples/libbridge.a} target/floors/
 else
-	echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
+	echo "floors: rows in Rust are left out, and go-hyper: they need Rust 1.95" >&2
 fi
-for server in nethttp fasthttp; do
+for server in nethttp fasthttp gohyper; do
 	go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
-		echo "floors: the row of $$server is left out: it needs Go 1.26" >&2
+		echo "floors: the row of $$server is left out: it needs Go 1.26, gohyper also cc and hyper" >&2
 done
 endef
 
@@ -311,6 +311,7 @@ ladder: ## compare servers; QUICK=1, ARGS='--group relay' (floors, nginx, langua
 		ln -f target/release/relay-service target/measure/ ;;
 	floors)
 		$(SETUP) run load
+		echo "building what the rows need: 8 minutes the first time"
 		$(call build,--bins --example static_answer,-p carve)
 		$(build_floors) ;;
 	nginx)

@@ -204,11 +204,15 @@ static RUNGS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rungs.chain([Row::new("qr-service", OURS, "qr-service alone")]).collect()
 });
 
-static FLOORS: [Row; 10] = [
+/// docs/choosing-a-rung.md names each of these rows with its figure, so none is unused; a test compares both.
+static FLOORS: [Row; 13] = [
     Row::floor("hyper", Way::Built("hyper"), "hyper 1 without a router, on tokio"),
+    Row::floor("hyper-threads", Way::Built("hyper-threads"), "a runtime and listener per core"),
+    Row::floor("hyper-threads-shared", Way::Built("hyper-threads-shared"), "and a shared limit"),
     Row::floor("axum", Way::Built("axum"), "axum 0.8, a router with one route"),
     Row::floor("actix-web", Way::Built("actix-web"), "actix-web 4"),
     Row::floor("net/http", Way::Built("nethttp"), "Go's net/http"),
+    Row::floor("go-hyper", Way::Built("gohyper"), "net/http's handlers, served by hyper through C"),
     Row::floor("fasthttp", Way::Built("fasthttp"), "Go's fasthttp"),
     Row::floor("node", Way::Node, "Node's http"),
     Row::floor("nginx", Way::Configured("nginx", "nginx.conf"), "nginx, `return 200`")

@@ -1,8 +1,10 @@
 //! Tests of the parts that need no server.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
+use carve::local::settings::repository;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -17,7 +19,7 @@ use crate::texts;
 fn texts_are_of_1_to_512_bytes_and_nearly_all_differ() {
     let texts = texts::mix();
     assert!(texts.iter().all(|text| (1..=512).contains(&text.len())));
-    let distinct: std::collections::BTreeSet<_> = texts.iter().collect();
+    let distinct: BTreeSet<_> = texts.iter().collect();
     // Two texts of three letters may be equal.
     assert!(distinct.len() > texts::COUNT - 20, "{}", distinct.len());
 }
@@ -85,13 +87,28 @@ fn a_table_marks_wide_quartiles_servers_that_were_not_the_limit_and_missed_rates
 fn rows_have_names_of_their_own_and_an_unknown_one_is_named() {
     for group in Group::value_variants() {
         let names: Vec<&str> = group.rows().iter().map(|row| row.name).collect();
-        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        let distinct: BTreeSet<_> = names.iter().collect();
         assert_eq!(distinct.len(), names.len());
         let problem = group.chosen(&["apache".to_owned()]).expect_err("no such row").to_string();
         assert!(problem.contains("apache") && problem.contains(names[0]), "{problem}");
         let compared = group.rows().iter().filter_map(|row| group.baseline(row));
         assert!(compared.into_iter().all(|base| names.contains(&base)));
     }
+}
+
+/// So that no row is taken for unused, and none is promised that does not exist.
+#[test]
+fn the_page_names_each_floor_with_its_figure_and_no_other() {
+    let file = repository().join("docs/choosing-a-rung.md");
+    let page = std::fs::read_to_string(&file).expect("the page");
+    let section = page.split("\n## ").find(|section| section.starts_with("Floors"));
+    let pieces: Vec<&str> = section.expect("a section on floors").split('`').collect();
+    // Code spans, and the text after each. A figure follows only a row's name.
+    let is_named =
+        |pair: &&[&str]| pair[1].trim_start().starts_with(|it: char| it.is_ascii_digit());
+    let named = pieces[1..].chunks_exact(2).filter(is_named).map(|pair| pair[0]);
+    let rows = Group::Floors.rows().iter().map(|row| row.name);
+    assert_eq!(named.collect::<BTreeSet<_>>(), rows.collect::<BTreeSet<_>>());
 }
 
 #[test]
