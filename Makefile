@@ -45,6 +45,7 @@ PYTHON := target/tools/python/bin/python
 # For measurements: builds qr-service as in production, with the arguments $(1), and at the same time the programs
 # around it, with the arguments $(2). Puts all into target/measure.
 define build
+echo "building what is measured: up to 10 minutes the first time"
 $(CARGO) build --quiet --profile plain --no-default-features --features loadtest/servers -p loadtest --bins $(2) &
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
@@ -311,7 +312,6 @@ ladder: ## compare servers; QUICK=1, ARGS='--group relay' (floors, nginx, langua
 		ln -f target/release/relay-service target/measure/ ;;
 	floors)
 		$(SETUP) run load
-		echo "building what the rows need: 8 minutes the first time"
 		$(call build,--bins --example static_answer,-p carve)
 		$(build_floors) ;;
 	nginx)
@@ -323,10 +323,9 @@ ladder: ## compare servers; QUICK=1, ARGS='--group relay' (floors, nginx, langua
 		$(call build,--bins,) ;;
 	*)
 		$(SETUP) run load wasm
-		echo "building what the rows need: 6 minutes the first time"
-		qr-service/bindings/build.sh cli wasm node
+		$(call build,--bins --example static_answer,-p carve -p relay-service)
 		$(build_article)
-		$(call build,--bins --example static_answer,-p carve -p relay-service) ;;
+		qr-service/bindings/build.sh cli wasm node ;;
 	esac
 	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 

@@ -45,6 +45,7 @@ pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 }
 
 /// Whether `If-None-Match` is `*`: it matches every picture, but only one that exists.
+#[cfg(any(feature = "api", test))]
 pub(crate) fn is_any(headers: &HeaderMap) -> bool {
     known(headers).any(|known| known == "*")
 }
