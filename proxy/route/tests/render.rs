@@ -148,10 +148,11 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
     let app = |files: &[(&str, String)]| block(files, "upstreams.conf", "upstream old").to_owned();
     assert_eq!(app(&files).matches("server 127.0.0.1:1 max_fails=0;").count(), 2);
     let pause = CarveFile::parse("[app]\npause = \"1500ms\"").unwrap();
-    let paused = app(&render::all(&pause, &[route("")], &upstreams));
-    assert_eq!(paused.matches("server 127.0.0.1:1 max_fails=3 fail_timeout=1s;").count(), 2);
+    let paused = render::all(&pause, &[route("")], &upstreams);
+    assert!(block(&paused, "upstreams.conf", "upstream new").contains("max_fails=0 backup"));
+    assert_eq!(app(&paused).matches("server 127.0.0.1:1 max_fails=3 fail_timeout=1s;").count(), 2);
     let rescue = block(&files, "upstreams.conf", "upstream report_rescue");
-    assert!(rescue.contains("    server pods:2 resolve max_conns=64;\n"), "{rescue}");
+    assert!(rescue.contains("    server pods:2 resolve max_conns=64 max_fails=0;\n"), "{rescue}");
     assert!(!block(&files, "upstreams.conf", "upstream report_old").contains("resolve"));
     let (_, groups) = files.iter().find(|(name, _)| *name == "upstreams.conf").unwrap();
     assert!(groups.contains("\ninclude resolver.conf;"));

@@ -30,13 +30,15 @@ enum Slow {
     OneByte,
     /// Sends a byte of a body every few seconds.
     Body,
+    /// Goes on sending a body that was refused.
+    Refused,
     /// Asks for answers and reads none.
     NoReader,
     /// Sends nothing.
     Idle,
 }
 
-const KINDS: [Slow; 4] = [Slow::OneByte, Slow::Body, Slow::NoReader, Slow::Idle];
+const KINDS: [Slow; 5] = [Slow::OneByte, Slow::Body, Slow::Refused, Slow::NoReader, Slow::Idle];
 
 /// A path, and how often [`Slow::NoReader`] asks for it. With the API, the answers exceed the kernels' buffers.
 #[cfg(feature = "api")]
@@ -64,6 +66,14 @@ async fn hold(
             loop {
                 sleep(Duration::from_secs(5)).await;
                 stream.write_all(b" ").await?;
+            }
+        }
+        Slow::Refused => {
+            let head = b"POST /nothing HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n";
+            stream.write_all(head).await?;
+            loop {
+                stream.write_all(&[b' '; 1000]).await?;
+                sleep(Duration::from_secs(1)).await;
             }
         }
         Slow::NoReader => {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -116,19 +117,23 @@ impl Clients {
         }
     }
 
-    /// Closes the longest-idle connections: several at a time, because finding them scans all connections.
+    /// Closes idle connections, first those that linger, then the longest-idle ones: several at a time, because finding
+    /// them scans all connections.
     fn shed(&self) {
         let now = Instant::now();
         let open = self.open();
         let mut waiting: Vec<_> = open
             .connections
             .values()
-            .filter_map(|(task, activity)| Some((activity.idle_since()?, task)))
-            .filter(|&(since, _)| since + LEAST_WAIT <= now)
+            .filter_map(|(task, activity)| Some((activity.idle_since()?, activity, task)))
+            .filter(|&(since, ..)| since + LEAST_WAIT <= now)
+            .map(|(since, activity, task)| {
+                ((!activity.is_lingering.load(Ordering::Relaxed), since), task)
+            })
             .collect();
         let several = waiting.len().div_ceil(32);
         if several < waiting.len() {
-            waiting.select_nth_unstable_by_key(several, |&(since, _)| since);
+            waiting.select_nth_unstable_by_key(several, |&(rank, _)| rank);
         }
         for (_, task) in waiting.into_iter().take(several) {
             task.abort();

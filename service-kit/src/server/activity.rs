@@ -19,6 +19,12 @@ pub(super) struct Activity {
     /// When the connection became idle, in milliseconds after `connected`.
     idle_since_ms: AtomicU64,
     pub(super) has_had_request: AtomicBool,
+    /// The client may be sending: a request's body, or bytes after a request.
+    pub(super) may_send: AtomicBool,
+    /// The last request was answered without its whole body.
+    pub(super) is_unread: AtomicBool,
+    /// The connection is closed for writing, and what the client still sends is discarded.
+    pub(super) is_lingering: AtomicBool,
     /// An answer's body failed, so the client must be able to tell that the answer is incomplete.
     pub(super) is_cut: AtomicBool,
     /// Handed to requests; `None` if half-closed clients get their answers anyway.
@@ -34,6 +40,9 @@ impl Activity {
             in_flight: AtomicUsize::new(0),
             idle_since_ms: AtomicU64::new(0),
             has_had_request: AtomicBool::new(false),
+            may_send: AtomicBool::new(false),
+            is_unread: AtomicBool::new(false),
+            is_lingering: AtomicBool::new(false),
             is_cut: AtomicBool::new(false),
             end: (!half_close).then(ClientEnd::default),
             stop: Notify::new(),

@@ -17,11 +17,11 @@ use axum::Router;
 use axum::response::IntoResponse;
 use futures_util::TryFutureExt;
 use futures_util::future::{Either, ready};
-use http::header::HOST;
-use http::{StatusCode, Version};
+use http::header::{CONNECTION, HOST};
+use http::{HeaderValue, StatusCode, Version};
 use http_body_util::BodyExt;
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
@@ -31,6 +31,7 @@ use tower::Service;
 use super::Protocol;
 use super::activity::{Activity, InFlight};
 use super::metrics::{IDLE, WRITE};
+use super::request_body::RequestBody;
 use super::socket::Socket;
 
 /// Longest request head, in bytes; hyper answers 431 (or 414) to a longer one. Also the most bytes that may wait to be
@@ -42,6 +43,9 @@ const STREAM_BUFFER_BYTES: usize = 32 * 1024;
 /// After a stop, a connection that has had no request gets this long to send one: its client could not know of the stop
 /// when it connected.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// After a stop, a client with an early answer gets this long to send the rest of its request and to close. Without a
+/// stop, it gets the idle timeout.
+const LINGER: Duration = Duration::from_secs(5);
 /// Over HTTP/2, a client that has sent nothing for this long gets a ping.
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// Time that a client has to answer a ping.
@@ -86,6 +90,9 @@ pub(super) async fn serve(
         if let Some(end) = &activity.end {
             request.extensions_mut().insert(end.clone());
         }
+        let may_close = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
+        let answered = may_close.then(|| Arc::clone(activity));
+        let request = request.map(|body| RequestBody::new(body, activity));
         let in_flight = InFlight::begin(activity);
         // The body owns this closure, so `in_flight` is dropped when the answer ends.
         let note_cut = move |error| {
@@ -97,12 +104,18 @@ pub(super) async fn serve(
         } else {
             Either::Right(ready(Ok(StatusCode::BAD_REQUEST.into_response())))
         };
-        answer.map_ok(|answer| answer.map(|body| body.map_err(note_cut)))
+        answer.map_ok(move |mut answer| {
+            if answered.is_some_and(|it| it.is_unread.load(Ordering::Relaxed)) {
+                // A client that has sent all of the body would otherwise use the connection again.
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            answer.map(|body| body.map_err(note_cut))
+        })
     });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(socket), requests));
     let mut timer = pin!(sleep_until(activity.connected + idle_timeout));
     let mut stop = pin!(activity.stop.notified());
-    let (mut is_stopping, mut is_told, mut limit) = (false, false, idle_timeout);
+    let (mut is_stopping, mut is_told) = (false, false);
     poll_fn(|context| {
         loop {
             if let Poll::Ready(ended) = connection.as_mut().poll(context) {
@@ -110,8 +123,7 @@ pub(super) async fn serve(
             }
             if !is_stopping && stop.as_mut().poll(context).is_ready() {
                 is_stopping = true;
-                limit = limit.min(FIRST_REQUEST);
-                timer.as_mut().reset(Instant::now() + limit);
+                timer.as_mut().reset(Instant::now() + idle_timeout.min(FIRST_REQUEST));
             }
             // Without a request yet, hyper would close at once, and a request on its way would be lost.
             if is_stopping && !is_told && activity.has_had_request.load(Ordering::Relaxed) {
@@ -122,6 +134,11 @@ pub(super) async fn serve(
             if timer.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
+            let limit = match activity.is_lingering.load(Ordering::Relaxed) {
+                _ if !is_stopping => idle_timeout,
+                true => idle_timeout.min(LINGER),
+                false => idle_timeout.min(FIRST_REQUEST),
+            };
             let now = Instant::now();
             let until = activity.idle_since().map_or(now + limit, |since| since + limit);
             if until <= now {

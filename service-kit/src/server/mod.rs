@@ -8,6 +8,7 @@ mod connection;
 mod listener;
 pub mod metrics;
 mod process_metrics;
+mod request_body;
 mod shutdown;
 mod socket;
 pub mod telemetry;

@@ -14,11 +14,11 @@ const ABOUT: &str = "#
 #
 # Passive health: after three failures of a listing, nginx sends its server no requests for some seconds, then tries it
 # with one, so only a few clients wait for the timeout of a server that is down or hangs. Where no other server or side
-# answers meanwhile, it does so only if carve.toml has app.pause: six requests that the server drops fail everybody's.
-# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request that failed on a
-# stale kept connection is repeated at the other listing (nginx.conf). Each route has groups of its own, so that a route
-# that hangs does not affect the pages or other routes. old serves the pages, new the locations of app-locations.conf.
-# The zone lets all workers count failures together.
+# answers meanwhile, max_fails=0, unless carve.toml has app.pause for the app and its routes: six requests that the
+# server drops would fail everybody's. Each server is listed twice, because nginx ignores max_fails in a group of one,
+# and because a request that failed on a stale kept connection is repeated at the other listing (nginx.conf). Each route
+# has groups of its own, so that a route that hangs does not affect the pages or other routes. old serves the pages, new
+# the locations of app-locations.conf. The zone lets all workers count failures together.
 ";
 
 const RESOLVED: &str = "#
@@ -43,7 +43,7 @@ const SHADOW_PAUSE: &str = "10s";
 pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
     let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
     let mut groups = Groups { upstreams, app: &carve.app, text: format!("{HEAD}{ABOUT}{about}") };
-    groups.alone("new", &upstreams.new);
+    groups.asked("new", &upstreams.new);
     let of_hosts = (1..).zip(&carve.hosts).map(|(number, host)| (hosts::group(number), &host.app));
     for (name, app) in [("old".to_owned(), &upstreams.old)].into_iter().chain(of_hosts) {
         groups.alone(&name, app);
@@ -98,12 +98,17 @@ impl Groups<'_> {
         self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
     }
 
-    /// A group that no other side stands in for. Without `app.pause`, nginx leaves out those of several servers that
-    /// fail, unless all do.
+    /// A group of the app that no other side stands in for.
     fn alone(&mut self, name: &str, url: &SideUrl) {
         if let Some(pause) = self.app.pause {
             return self.watched(name, url, &format!("{}s", pause.0.as_secs().max(1)), KEPT);
         }
+        self.asked(name, url);
+    }
+
+    /// A group that is always asked, since six requests of one client must not fail everybody's. nginx leaves out those
+    /// of several servers that fail, unless all do.
+    fn asked(&mut self, name: &str, url: &SideUrl) {
         let listings = match self.upstreams.tries(url) {
             Some(_) => [&*format!("max_fails=3 fail_timeout={APP_PAUSE}"), "max_fails=0 backup"],
             None => ["max_fails=0"; 2],
@@ -113,7 +118,7 @@ impl Groups<'_> {
 
     /// A group that accepts `limit` requests at once and refuses further ones. nginx counts connections per group.
     fn bounded(&mut self, name: &str, url: &SideUrl, limit: u32) {
-        self.group(name, url, &[&format!("max_conns={limit}")], 16);
+        self.group(name, url, &[&format!("max_conns={limit} max_fails=0")], 16);
     }
 
     fn group(&mut self, name: &str, url: &SideUrl, listings: &[&str], kept: u32) {

@@ -1,4 +1,4 @@
-// The app of app.py in Node: a server that knows nothing of a proxy.
+// The app of app.py in Node, with early refusals: a server that knows nothing of a proxy.
 
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
@@ -8,7 +8,11 @@ let received = 0;
 
 const server = createServer((request, response) => {
   const [path, query] = request.url.split("?");
-  if (request.method !== "GET") {
+  if (path.endsWith("/refuse")) {
+    // Node closes with the body unread.
+    response.writeHead(413, { Connection: "close" });
+    response.end("too large");
+  } else if (request.method !== "GET") {
     const digest = createHash("sha256");
     received = 0;
     request.on("data", (part) => {

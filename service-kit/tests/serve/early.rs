@@ -1,0 +1,147 @@
+//! Answers that come while the client still sends. They must reach a client that gives up at its first failed write, as
+//! nginx does, and what the client sends after them may cost only so much.
+
+use axum::extract::{DefaultBodyLimit, Path};
+use axum::http::{Request, StatusCode};
+use axum::routing::{any, post};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+
+use super::*;
+
+const BODY_BYTES: usize = 5_000_000;
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Answers with the status in the path and reads no body, except at `/length`.
+fn refusing() -> Router {
+    let refuse = async |Path(status): Path<u16>| (StatusCode::from_u16(status).unwrap(), "refused");
+    Router::new()
+        .route("/length", post(async |body: Bytes| body.len().to_string()))
+        .route("/{status}", any(refuse))
+        .layer(DefaultBodyLimit::disable())
+}
+
+/// The head of a request for this status, and its body.
+fn request(status: u16, headers: &str) -> (String, Vec<u8>) {
+    let body = vec![b'x'; BODY_BYTES];
+    let head = format!("POST /{status} HTTP/1.1\r\nhost: x\r\n{headers}");
+    if headers.contains("chunked") {
+        let chunks = body.chunks(10_000).map(|chunk| [b"2710\r\n", chunk, b"\r\n"].concat());
+        (head + "\r\n", chunks.collect::<Vec<_>>().concat())
+    } else {
+        (format!("{head}content-length: {BODY_BYTES}\r\n\r\n"), body)
+    }
+}
+
+/// Sends all of a request, then reads the answer.
+fn send(stream: &mut (impl Read + Write), head: &str, body: &[u8]) -> std::io::Result<String> {
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map(|_| answer)
+}
+
+fn early_answers_arrive(tries: usize) {
+    let folder = TempDir::new().unwrap();
+    let socket = folder.path().join("a.sock");
+    let addresses = [unix(&socket), "127.0.0.1:0".parse().unwrap()];
+    let server = start_on(&addresses, serving(), refusing());
+    let mut asked = Vec::new();
+    for status in [400, 401, 404, 405, 413, 415, 429, 503] {
+        for headers in ["", "transfer-encoding: chunked\r\n", "expect: 100-continue\r\n"] {
+            asked.push((status, request(status, headers)));
+        }
+    }
+    // hyper itself refuses these.
+    asked.push((400, ("POST /200 HTTP/1.1\r\n\r\n".to_owned(), vec![b'x'; BODY_BYTES])));
+    asked.push((431, ("GET / HTTP/1.1\r\na: ".to_owned(), vec![b'x'; BODY_BYTES])));
+    for (status, (head, body)) in asked {
+        for number in 0..tries {
+            let answer = match number % 2 {
+                0 => send(&mut connect(server.addr()), &head, &body),
+                _ => send(&mut UnixStream::connect(&socket).unwrap(), &head, &body),
+            };
+            let answer = answer.unwrap_or_else(|error| panic!("{head}: {number}: {error}"));
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}: {answer}");
+            assert!(answer.contains("\r\nconnection: close\r\n"), "{head}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn an_early_answer_reaches_a_client_that_sends_on() {
+    early_answers_arrive(2);
+}
+
+/// Each refused body would take its part of the connection's flow-control window, if it were not given back.
+#[test]
+fn over_http2_the_connection_outlives_early_answers() {
+    let server = start(Serving { protocol: Protocol::Http1And2, ..serving() }, refusing());
+    runtime().block_on(async {
+        let stream = tokio::net::TcpStream::connect(server.addr()).await.unwrap();
+        let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+        let (mut client, connection) = handshake.await.unwrap();
+        tokio::spawn(connection);
+        let mut ask = async |path: &str| {
+            let request = Request::post(format!("http://x/{path}"));
+            let body = Full::new(Bytes::from(vec![b'x'; BODY_BYTES]));
+            let answer = client.send_request(request.body(body).unwrap()).await.unwrap();
+            let status = answer.status().as_u16();
+            (status, answer.into_body().collect().await.unwrap().to_bytes())
+        };
+        for _ in 0..100 {
+            assert_eq!(ask("413").await, (413, "refused".into()));
+        }
+        assert_eq!(ask("length").await, (200, BODY_BYTES.to_string().into()));
+    });
+}
+
+/// A connection whose request was refused, and that goes on sending.
+fn lingering(server: &Server) -> TcpStream {
+    let mut stream = connect(server.addr());
+    let (head, _) = request(404, "");
+    assert!(send(&mut stream, &head, b"x").unwrap().ends_with("refused"));
+    stream
+}
+
+#[test]
+fn a_client_that_sends_for_ever_or_nothing_is_closed() {
+    let idle = |idle_timeout| Serving { idle_timeout, drain_timeout: HOUR, ..serving() };
+    let server = start(idle(Duration::from_secs(2)), refusing());
+    let _silent = lingering(&server);
+    assert_eq!(server.metric("http_requests_in_flight"), 0, "its answer has ended");
+    assert_eq!(server.metric("http_connections_open"), 1);
+    eventually("it is closed", || server.metric("http_connections_open") == 0);
+
+    // At a stop it has less time.
+    let mut server = start(idle(HOUR), refusing());
+    let mut endless = lingering(&server);
+    let piece = vec![b'x'; 1 << 20];
+    let sent = (0..200).take_while(|_| endless.write_all(&piece).is_ok()).count();
+    assert!(sent < 40, "{sent} MiB");
+    let _silent = lingering(&server);
+    server.stop();
+    server.join();
+}
+
+#[test]
+fn at_the_limit_a_connection_that_lingers_goes_before_one_that_is_kept() {
+    let server = start(Serving { max_connections: 2, ..serving() }, refusing().merge(hello()));
+    let mut kept = connect(server.addr());
+    assert!(ask(&mut kept).unwrap().ends_with("hello"));
+    let _lingers = lingering(&server);
+    // An answer has a tenth of a second to arrive.
+    thread::sleep(Duration::from_millis(200));
+    assert!(ask(&mut connect(server.addr())).unwrap().ends_with("hello"));
+    assert_eq!(server.metric("http_connections_shed_total"), 1);
+    assert!(ask(&mut kept).unwrap().ends_with("hello"));
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    #[test]
+    fn a_thousand_early_answers_of_each_kind_arrive() {
+        super::early_answers_arrive(1000);
+    }
+}
