@@ -87,3 +87,6 @@ impl Classes {
         format!("{:.0} % {}", 100.0 * share, CLASSES.get(class).unwrap_or(&"5xx"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -222,3 +222,6 @@ impl From<&Key> for Assigned {
         if *key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey }
     }
 }
+
+#[cfg(test)]
+mod tests;

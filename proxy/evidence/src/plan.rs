@@ -47,18 +47,19 @@ fn played(
 ) -> Vec<Option<Duration>> {
     let seconds = gates.block.as_secs_f64();
     let mut trial = Trial::new(gates, steps.len()).without_bands();
-    let (mut lengths, mut began) = (Vec::new(), 0.0);
+    let mut lengths = Vec::new();
     for share in steps {
         let new = pace.requests * f64::from(*share) / 100.0;
         let enough = |after: f64| {
             let has = |(gate, rate): (&str, f64)| rate * after >= least(gates, gate);
             [("comparisons", pace.compared), ("requests", new)].into_iter().all(has)
         };
-        trial.moved(began);
+        // Each step begins at 0: only the times within it count.
+        trial.moved(0.0);
         let mut after = 0.0;
         let length = loop {
             after += seconds;
-            trial.add(&interval(pace, new, began + after, seconds), gates, pace.assigned);
+            trial.add(&interval(pace, new, after, seconds), gates, pace.assigned);
             let length = Duration::from_secs_f64(after);
             if length >= hold && enough(after) && trial.is_proven(gates) {
                 break Some(length);
@@ -71,7 +72,6 @@ fn played(
         if length.is_none() {
             break;
         }
-        began += after;
         trial.next_step();
     }
     lengths

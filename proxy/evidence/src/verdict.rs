@@ -106,9 +106,6 @@ impl fmt::Display for Reading {
 /// Formats a number with four significant digits. Prometheus extrapolates, so more digits would suggest false
 /// precision.
 fn short(number: f64) -> String {
-    if number == 0.0 || !number.is_finite() {
-        return number.to_string();
-    }
     let digits = 3.0 - number.abs().log10().floor();
     if digits <= 0.0 {
         return format!("{number:.0}");

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Write as _, stderr, stdout};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use evidence::Gates;
 use evidence::interval::Assigned;
 use ramp::{Behaviour, End, Ramp, Scenario};
@@ -23,6 +23,12 @@ use route::Route;
 const RATES: [f64; 3] = [5.0, 100.0, 400.0];
 const ASSIGNED: [(Assigned, &str); 2] =
     [(Assigned::ByRequest, "by request"), (Assigned::ByKey, "by key")];
+/// The largest share of a cell's ramps of equal sides that may be rolled back: alpha, with room for chance in a thousand
+/// ramps.
+const MOST_OF_EQUAL: f64 = 0.013;
+/// The smallest share of a cell's ramps of a worse side that must be rolled back, from so many requests per second on.
+const LEAST_OF_WORSE: f64 = 0.95;
+const BUSY: f64 = 100.0;
 /// The test on the sides' own counters, for scenarios with sessions.
 const SESSIONS: &str = r#"
 [gates.sessions]
@@ -87,6 +93,19 @@ fn simulate(gates: &Gates, cell: (Scenario, f64, Assigned), ramps: u64) -> Vec<E
     })
 }
 
+fn rolled_back(ends: &[End]) -> f64 {
+    let count = ends.iter().filter(|end| matches!(end, End::RolledBack { .. })).count();
+    count as f64 / ends.len() as f64
+}
+
+/// Whether a cell has what the documentation promises: equal sides stay, and a worse one goes back if it has traffic.
+fn is_kept(ends: &[End], is_worse: bool, rate: f64) -> bool {
+    match is_worse {
+        true => rate < BUSY || rolled_back(ends) >= LEAST_OF_WORSE,
+        false => rolled_back(ends) <= MOST_OF_EQUAL,
+    }
+}
+
 /// The share of ramps that were rolled back. For a worse side also the share that waits, the time to the rollback, and
 /// the number of requests hurt.
 fn told(ends: &[End], is_worse: bool) -> String {
@@ -115,16 +134,18 @@ fn told(ends: &[End], is_worse: bool) -> String {
     text
 }
 
+/// The standard gates, and those with the test on sessions.
+fn gates(scenario: Scenario) -> anyhow::Result<Gates> {
+    let sessions = if scenario.has_sessions { SESSIONS } else { "" };
+    Gates::of(&Route::parse("simulated", &format!("path = \"/\"\n{sessions}"))?)
+}
+
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let ramps =
         arguments.next().map_or(Ok(1000), |text| text.parse()).context("how many ramps?")?;
     let only = arguments.next();
-    let gates = |sessions: &str| {
-        Gates::of(&Route::parse("simulated", &format!("path = \"/\"\n{sessions}"))?)
-    };
-    let mut out = stdout().lock();
-    let (plain, with_sessions) = (gates("")?, gates(SESSIONS)?);
+    let (mut out, mut broken) = (stdout().lock(), Vec::new());
     for (scenarios, is_worse) in [(equal(), false), (worse(), true)] {
         let title = if is_worse {
             "the new side is worse: rolled back, median / p90, hurt"
@@ -140,12 +161,16 @@ fn main() -> anyhow::Result<()> {
                 continue;
             }
             let (mut row, mut tests) = (format!("| {} |", scenario.name), BTreeMap::new());
+            let gates = gates(scenario)?;
             for (assigned, rate) in
                 ASSIGNED.iter().flat_map(|(of, _)| RATES.map(|rate| (*of, rate)))
             {
-                let gates = if scenario.has_sessions { &with_sessions } else { &plain };
-                let ends = simulate(gates, (scenario, rate, assigned), ramps);
-                let _ = write!(row, " {} |", told(&ends, is_worse));
+                let ends = simulate(&gates, (scenario, rate, assigned), ramps);
+                let text = told(&ends, is_worse);
+                if !is_kept(&ends, is_worse, rate) {
+                    broken.push(format!("{}, {assigned:?}, {rate}/s: {text}", scenario.name));
+                }
+                let _ = write!(row, " {text} |");
                 for end in ends {
                     if let End::RolledBack { test, .. } = end {
                         *tests.entry(test).or_insert(0) += 1;
@@ -157,5 +182,9 @@ fn main() -> anyhow::Result<()> {
         }
         writeln!(out)?;
     }
+    ensure!(broken.is_empty(), "not as promised: {}", broken.join("; "));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,81 @@ fn block(new: (f64, f64), old: (f64, f64)) -> Block {
     Block::new(Unit::Events, counts(new), counts(old))
 }
 
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+/// The numbers g of the module's head, and their bounds.
+#[test]
+fn each_unit_bets_on_its_own_number() {
+    use Unit::{Events, Limit, Time};
+    // 3 of 20 beside 1 of 60, so t = 1/4 and k = 4; half of the requests became attempts.
+    let usual = ((20.0, 3.0), (60.0, 1.0), 0.5, 1.0);
+    for (unit, (new, old, attempted, least), above, worse, better) in [
+        (Events, usual, 0.0, (0.25, 0.25), (1.0 / 3.0 - 3.0, 2.0)),
+        (Events, usual, 0.02, (0.85 / 4.0, 0.4), (22.0 / 30.0 - 3.0, 2.0)),
+        (Events, usual, 0.1, (0.25 / 4.0, 1.0), (-2.0 / 7.0, 2.0)),
+        (Events, usual, -0.02, (9.2 / 10.2, 2.0), (-1.15 / 4.0, 0.9)),
+        (Events, (usual.0, usual.1, 0.5, 10.0), 0.02, (0.085, 0.4), (22.0 / 30.0 - 3.0, 2.0)),
+        // A share of 1 %: one failure wins a factor of 5 at most. More than 1 is never lost.
+        (Events, ((1.0, 1.0), (99.0, 0.0), 1.0, 1.0), 0.0, (0.99, 0.225), (-1.0, 2.0)),
+        (Events, ((90.0, 0.0), (10.0, 0.0), 1.0, 1.0), 0.1, (-0.9, 1.0), (1.0, 2.0)),
+        (Time, ((5.0, 2.0), (5.0, 0.5), 1.0, 1.0), 0.02, (0.28, 0.27), (-0.28, 1.0)),
+        (Time, ((5.0, 2.0), (5.0, 3.0), 1.0, 1.0), 0.02, (0.13, 0.27), (0.22, 1.0)),
+        (Limit, ((20.0, 3.0), (0.0, 0.0), 1.0, 1.0), 0.05, (0.1, 0.05), (-0.1, 1.0)),
+    ] {
+        let one = Block { unit, attempted, least, ..block(new, old) };
+        for ((gain, bound), expected) in [(one.worse(above), worse), (one.better(above), better)] {
+            let is_it = is_near(gain, expected.0) && is_near(bound, expected.1);
+            assert!(is_it, "{one:?} {above}: {gain} {bound}, not {expected:?}");
+        }
+    }
+    assert_eq!(Block { unit: Limit, ..block((20.0, 3.0), (0.0, 0.0)) }.surplus(), (3.0, 20.0));
+    assert_eq!(Counts::default().rate(), 0.0);
+    for (unit, new, old, compares) in [
+        (Events, 9.0, 9.0, true),
+        (Events, 0.0, 9.0, false),
+        (Events, 9.0, 0.0, false),
+        (Limit, 9.0, 0.0, true),
+        (Limit, 0.0, 9.0, false),
+    ] {
+        let one = Block { unit, ..block((new, 0.0), (old, 0.0)) };
+        assert_eq!(one.compares(), compares, "{one:?}");
+    }
+}
+
+#[test]
+fn a_bet_stakes_four_parts_of_what_it_can_lose() {
+    let stakes = [0.03, 0.1, 0.3, 0.9];
+    for (gain, bound, part) in [(0.1, 0.4, 0.25), (-0.1, 0.4, -0.25), (-3.0, 2.0, -1.0)] {
+        let wealth = Wealth::of((gain, bound));
+        for (log, stake) in wealth.0.into_iter().zip(stakes) {
+            assert!(is_near(log, f64::ln(1.0 + stake * part)), "{gain}: {log}");
+        }
+        let mean = stakes.map(|stake| 1.0 + stake * part).iter().sum::<f64>() / 4.0;
+        assert!(is_near(wealth.log(), mean.ln()));
+        assert_eq!(wealth.most(), wealth.0[if part > 0.0 { 3 } else { 0 }]);
+    }
+    assert!(is_near(log_mean(&[1000.0, 1000.0 + 3_f64.ln()]), 1000.0 + 2_f64.ln()));
+    assert_eq!(log_mean(&[f64::NEG_INFINITY; 2]), f64::NEG_INFINITY);
+}
+
+#[test]
+fn an_end_lies_between_the_last_refuted_difference_and_the_first_possible_one() {
+    let grid = [(-1.0, 9.0), (0.0, 5.0), (1.0, 2.0)];
+    for (refuted, estimate, needed, expected) in [
+        (3, 2.0, 4.0, Some(2.0 - 2.0 * 0.8_f64.sqrt())),
+        (3, 10.0, 4.0, Some(1.0)),
+        (3, -0.5, 4.0, Some(0.0)),
+        (3, 2.0, 9.5, None),
+        (2, 2.0, 5.0, Some(0.0)),
+    ] {
+        let found = end(grid.into_iter().take(refuted), estimate, needed);
+        let is_it = found.zip(expected).map_or(found == expected, |(a, b)| is_near(a, b));
+        assert!(is_it, "{estimate} {needed}: {found:?}");
+    }
+}
+
 fn after(blocks: usize, one: Block, above: f64) -> f64 {
     let mut wealth = Wealth::default();
     (0..blocks).for_each(|_| wealth.bet(Wealth::of_worse(one, above)));
@@ -72,5 +147,7 @@ fn a_band_narrows_around_the_difference() {
             width = upper - lower;
         }
     }
-    assert!(width < 0.008, "{width}");
+    let (lower, upper) = band.ends(0.005, 0.001, 0.05);
+    let (lower, upper) = (lower.unwrap(), upper.unwrap());
+    assert!((lower - 0.004313).abs() < 1e-6 && (upper - 0.005775).abs() < 1e-6, "{lower} {upper}");
 }

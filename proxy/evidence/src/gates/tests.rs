@@ -8,6 +8,41 @@ fn the_default_gates_are_valid() {
 }
 
 #[test]
+fn a_file_may_leave_out_alpha_and_block_and_compares_in_five_ways() {
+    let text = |compare: &str| {
+        format!(
+            "overlap = \"10s\"\n[[gate]]\nname = \"a\"\nquery = \"$route\"\ncompare = \"{compare}\"\nlimit = 1\n"
+        )
+    };
+    for (compare, holds) in [
+        ("==", [false, true, false]),
+        ("<", [true, false, false]),
+        ("<=", [true, true, false]),
+        (">", [false, false, true]),
+        (">=", [false, true, true]),
+    ] {
+        let gates = Gates::of_text(&text(compare), &route("")).expect(compare);
+        let found = &gates.all[0];
+        assert_eq!([0.0, 1.0, 2.0].map(|value| (found.compare.holds)(&value, &1.0)), holds);
+        assert_eq!((found.compare.operator, found.query.as_str()), (compare, "report"));
+        assert_eq!((gates.alpha, gates.block), (0.01, Duration::from_secs(5)));
+    }
+}
+
+/// A bound of the edge's histogram within the shorter timeout.
+#[test]
+fn answers_later_than_the_shorter_timeout_count_as_failures_of_both_sides() {
+    let session = include_str!("../../../routes/relay.toml");
+    let equal = |text: &str| Gates::of(&route(text)).expect(text).equal_timeout;
+    assert_eq!(equal(""), None);
+    assert_eq!(equal("new.timeout = \"1500ms\""), Some(1.0));
+    assert_eq!(equal("old.timeout = \"2500ms\""), Some(2.5));
+    assert_eq!(equal("old.timeout = \"1s\"\nnew.timeout = \"1s\""), None);
+    let relay = Route::parse("relay", session).expect("valid");
+    assert_eq!(Gates::of(&relay).expect("valid").equal_timeout, None);
+}
+
+#[test]
 fn sessions_have_gates_of_their_own_which_need_no_shadow() {
     let text = include_str!("../../../routes/relay.toml");
     let gates = Gates::of(&Route::parse("relay", text).expect("valid"));
@@ -49,6 +84,7 @@ fn a_route_file_changes_adds_and_leaves_out_gates() {
     assert!(named("mismatches").is_none() && named("mine").is_some());
     let test = |name: &str| gates.tests.iter().find(|test| test.name == name);
     assert!(test("failures").is_some_and(|test| test.excess == 0.5) && test("slow").is_none());
+    assert!(Gates::of(&route("[gates.failures]\nexcess = 0.0\n")).is_ok());
     for (text, problem) in [
         ("[gates.mine]\nlimit = 1\n", "report.toml: gates.mine: missing field `query`"),
         ("[gates.failures]\nmargin = 1\n", "gates.failures: unknown field `margin`"),
@@ -60,6 +96,8 @@ fn a_route_file_changes_adds_and_leaves_out_gates() {
             "[gates.mine]\ncounts = \"own\"\nexcess = 0.1\n",
             "test \"mine\": the counts \"own\" and the table `own` belong together",
         ),
+        ("[gates.failures]\nproof = 0.0\n", "test \"failures\": proof must be a ratio"),
+        ("[gates.failures]\nexcess = 1.0\n", "test \"failures\": excess must be a ratio"),
         ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, outages,"),
     ] {
         let error = format!("{:#}", Gates::of(&route(text)).expect_err(text));
