@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use route::render::{self, OF_THE_APP, SHARED, Upstreams};
@@ -100,6 +102,95 @@ fn nginx_accepts_every_setting() {
     let label = ["a"; 60].concat();
     let long = [label.as_str(); 4].join(".");
     accepted(&CarveFile::parse(&hosts.replace("LONG", &long)).unwrap());
+}
+
+fn text_of<'a>(files: &'a [(&str, String)], file: &str) -> &'a str {
+    let (_, text) = files.iter().find(|(name, _)| *name == file).unwrap();
+    text
+}
+
+/// `make generate` writes them.
+#[test]
+fn the_files_of_the_demonstration_are_those_of_its_routes() {
+    let proxy = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let (carve, routes) = route::load(&proxy.join("routes")).unwrap();
+    let url = |port| format!("http://127.0.0.1:{port}").parse::<BaseUrl>().unwrap();
+    let (old, new) = (url(3000).into(), url(42069).into());
+    let (shadow, prometheus) = (url(42080), url(9090));
+    let upstreams = Upstreams { old, new, shadow, prometheus, ..upstreams() };
+    for (name, text) in render::all(&carve, &routes, &upstreams) {
+        assert_eq!(text, fs::read_to_string(proxy.join(name)).unwrap(), "{name}");
+    }
+}
+
+/// SECURITY.md: a side sees of these headers only what nginx itself knows.
+#[test]
+fn headers_that_nginx_sets_itself_are_set_for_grpc_too() {
+    let set = |text: &str, module: &str| -> BTreeMap<String, String> {
+        let lines = text.lines().filter_map(|line| line.trim().strip_prefix(module));
+        let headers = lines.filter_map(|line| line.strip_prefix("_set_header ")?.split_once(' '));
+        headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    for front in ["", "trusted_proxies = [\"10.0.0.0/8\"]", "underscores = false"] {
+        let carve = format!(
+            "[front]\n{front}\nlisten = [{{ address = \"127.0.0.1:9\", http2 = true }}]\n\
+             [headers.request]\nX-Tenant = \"a b\"\n"
+        );
+        let files = render::all(&CarveFile::parse(&carve).unwrap(), &[], &upstreams());
+        let mut http = set(text_of(&files, "headers.conf"), "proxy");
+        assert_eq!(http.contains_key("X_Forwarded_For"), !front.contains("underscores"));
+        http.retain(|name, _| !name.contains('_'));
+        // gRPC is not mirrored and has no fallback.
+        for name in ["X-Route-Fallback", "X-Route-Name", "X-Route-Shadow"] {
+            assert!(http.insert(name.to_owned(), "\"\";".to_owned()).is_some());
+        }
+        assert_eq!(set(text_of(&files, "grpc.conf"), "grpc"), http, "{front}");
+    }
+}
+
+/// In each row: `carve.toml`, the route's file, the file for nginx, and what it contains or, after a `!`, does not.
+const SETTINGS: &str = r#"
+front.trusted_proxies = ["10.0.0.0/8"] | | clients.conf | set_real_ip_from 10.0.0.0/8; | 10.0.0.0/8 1;
+front.trusted_proxies = ["10.0.0.0/8"] | | clients.conf | map $is_from_proxy $forwarded_port {
+front.max_line = "4k" | | front.conf | large_client_header_buffers 4 4k; | !proxy_buffer_size
+ | | front.conf | proxy_buffer_size 64k; | !limit_conn
+headers.response = { X-A = "b", X-B = "" } | | front.conf | add_header X-A "b" always; | !add_header X-B
+headers.response = { X-A = "b", X-B = "" } | | front.conf | proxy_hide_header X-A; | proxy_hide_header X-B;
+front = { TLS, listen = [{ address = "[::1]:80", redirect = true }, { address = "127.0.0.1:443", tls = true }] } | \
+    | listeners.conf | listen 127.0.0.1:443 ssl http2; | certificate "c.pem"; | key "k.pem"; | ![::1]
+front = { TLS, listen = [{ address = "[::1]:80", redirect = true }, { address = "127.0.0.1:443", tls = true }] } | \
+    | redirects.conf | listen [::1]:80; | return 308 https://$host$request_uri;
+front = { TLS, listen = [{ address = "[::1]:80", redirect = true }, { address = "127.0.0.1:8443", tls = true }] } | \
+    | redirects.conf | return 308 https://$host:8443$request_uri;
+front.listen = [{ address = "127.0.0.1:9", http2 = true }] | | listeners.conf | listen 127.0.0.1:9 http2; | !ssl
+hosts = [{ names = ["a.b"], app = "http://a:1" }, { names = ["c.d"], app = "https://c:2/base" }] | \
+    | hosts.conf | proxy_pass http://app_1; | proxy_ssl_name c; | ssl_verify on; | cookie_path /base/ /; | \
+    proxy_pass https://app_2/base$request_uri;
+ | new.url = "https://far" | locations.conf | proxy_ssl_name far; | proxy_pass https://report_new; | !proxy_redirect
+ | | locations.conf | if ($request_method !~ "^(GET\174HEAD)$") { | if ($has_body) { | ($report_too_long) | !proxy_cache
+app.max_body = "17k" | | routes.conf | map $content_length $report_too_long {
+app.max_body = "16k" | body = "buffered" | locations.conf | !_too_long | !$has_body
+ | cache = "64m" | locations.conf | proxy_cache report_cache; | no_cache $report_ramped $http_authorization;
+"#;
+
+#[test]
+fn each_setting_is_a_line_of_nginx() {
+    let tls = "tls = { certificate = \"c.pem\", key = \"k.pem\" }";
+    let rows = SETTINGS.replace("\\\n", "").replace("TLS", tls);
+    for row in rows.lines().filter(|row| !row.is_empty()) {
+        let mut parts = row.split('|').map(|part| part.trim().replace("\\174", "|"));
+        let [carve, route, file] = [(); 3].map(|()| parts.next().unwrap());
+        let route = Route::parse("report", &format!("path = \"/report\"\n{route}")).unwrap();
+        let files = render::all(&CarveFile::parse(&carve).unwrap(), &[route], &upstreams());
+        let text = text_of(&files, &file);
+        for part in parts {
+            let has_it = text.contains(part.trim_start_matches('!'));
+            assert!(has_it != part.starts_with('!'), "{row}: {part}: {text}");
+        }
+    }
+    let text = "#:schema ./route.schema.json\npath = \"/report\"\n";
+    let copy = render::route_file(&Route::parse("report", text).unwrap());
+    assert!(copy.ends_with("\npath = \"/report\"\n") && !copy.contains("schema"), "{copy}");
 }
 
 /// A bound would cut streams after each reload.

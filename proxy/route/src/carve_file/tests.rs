@@ -10,6 +10,17 @@ fn without_a_file_nothing_is_limited() {
 }
 
 #[test]
+fn a_client_chooses_by_a_header_or_a_cookie_or_not_at_all() {
+    let by = |text: &str| {
+        let file = CarveFile::parse(&format!("front.choose.by = \"{text}\""));
+        file.expect(text).front.choose.by
+    };
+    assert_eq!(by("none"), ChooseBy::None);
+    assert_eq!(by("header:X-A"), ChooseBy::Key(Key::Header("X-A".to_owned())));
+    assert_eq!(by("cookie:b"), ChooseBy::Key(Key::Cookie("b".to_owned())));
+}
+
+#[test]
 fn every_mistake_has_a_line_with_the_file_and_the_key() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = |text: &str| {
@@ -42,15 +53,28 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
     }
     let listen = said(
         "[front]\nlisten = [{ address = \"0.0.0.0:1\", tls = true }, { address = \"0.0.0.0:1\", redirect = true }]\n\
-         [headers.request]\n\"a b\" = \"1\"\nX-A = \"$x\"\n",
+         [headers.request]\n\"a b\" = \"1\"\n\"a!b\" = \"1\"\nX-A = \"$x\"\n",
     );
     for problem in [
         "front.listen: 0.0.0.0:1: tls needs a certificate and a key, front.tls",
         "front.listen: 0.0.0.0:1: it is listed twice",
         "headers: X-A: \"$x\": must be visible ASCII without",
         "headers: \"a b\" is not a header's name",
+        "headers: \"a!b\" is not a header's name",
     ] {
         assert!(listen.lines().any(|line| line.contains(problem)), "{problem}: {listen}");
+    }
+    let certificate = "tls = { certificate = \"c\", key = \"a$b\" }";
+    for (listeners, problem) in [
+        ("{ address = \"0.0.0.0:1\", redirect = true }", "front.listen: 0.0.0.0:1: redirect needs"),
+        (
+            "{ address = \"0.0.0.0:1\", redirect = true, tls = true }",
+            "front.listen: 0.0.0.0:1: redirect needs",
+        ),
+        ("", "\"a$b\": it has a character with a meaning"),
+    ] {
+        let error = said(&format!("[front]\n{certificate}\nlisten = [{listeners}]"));
+        assert!(error.contains(problem), "{error}");
     }
     let both = said("[front]\nmax_line = \"512\"\nrequests_per_address = 0\n");
     let lines: Vec<&str> = both.lines().collect();

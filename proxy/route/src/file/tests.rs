@@ -1,4 +1,5 @@
 use super::*;
+use crate::judge::{ExecSettings, JsonSettings, TextSettings};
 
 #[test]
 fn the_least_is_a_path() {
@@ -28,6 +29,7 @@ fn a_mistake_is_one_line_that_names_line_and_field() {
         ),
         ("path = \"/a\"\nmethods = [\"get\"]", "line 2: methods: \"get\": methods are in capitals"),
         ("path = \"/a\"\njudge = \"jsn\"", "line 2: judge: unknown variant `jsn`, expected one of"),
+        ("path = \"/a\"\njudge = 1", "expected the name of a judge, or a table with the name"),
         ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),
         ("path = \"/a\"\nfallback_limit = 0", "fallback_limit: 0: must be 1 to 10000"),
         ("path = \"/a\"\n[ramp]\nlease = \"1s\"", "ramp.lease: 1s: must be 2s or more"),
@@ -89,5 +91,40 @@ fn valid_settings_that_are_probably_not_intended_are_warned_of() {
         let said = route.warnings();
         assert!(said.len() == warnings.len(), "{text}: {said:?}");
         assert!(said.iter().zip(warnings).all(|(it, start)| it.starts_with(start)), "{said:?}");
+    }
+}
+
+#[test]
+fn a_judge_is_a_name_or_a_table_with_its_settings() {
+    let judge = |text: &str| {
+        let route = Route::parse("report", &format!("path = \"/a\"\njudge = {text}"));
+        route.expect(text).file.judge
+    };
+    let ignore = || vec!["a".to_owned()];
+    assert_eq!(judge("\"qr\""), JudgeSettings::Qr);
+    let text = judge("{ kind = \"text\", ignore = [\"a\"] }");
+    assert_eq!(text, JudgeSettings::Text(TextSettings { ignore: ignore() }));
+    let json = judge("{ kind = \"json\", ignore = [\"a\"], tolerance = 0.5 }");
+    assert_eq!(json, JudgeSettings::Json(JsonSettings { ignore: ignore(), tolerance: 0.5 }));
+    let exec = judge("{ kind = \"exec\", command = [\"a\"] }");
+    let JudgeSettings::Exec(ExecSettings { timeout, start_timeout, .. }) = exec else {
+        panic!("{exec:?}")
+    };
+    assert_eq!((timeout, start_timeout), (Time::seconds(1), Time::seconds(5)));
+}
+
+/// The larger of 10 % and 5 ms, unless the file says otherwise.
+#[test]
+fn a_side_is_slower_only_beyond_a_margin() {
+    let route = |text: &str| {
+        Route::parse("report", &format!("path = \"/a\"\n{text}")).expect(text).file.shadow
+    };
+    let usual = route("shadow.fresh_parameter = \"a-b_1\"").slower;
+    let own = route("shadow.slower = { percent = 25, time = \"20ms\" }").slower;
+    let ms = std::time::Duration::from_millis;
+    for (old, by_default, by_file) in
+        [(0, 5, 20), (20, 25, 40), (100, 110, 125), (1000, 1100, 1250)]
+    {
+        assert_eq!((usual.allows(ms(old)), own.allows(ms(old))), (ms(by_default), ms(by_file)));
     }
 }

@@ -8,6 +8,7 @@ fn a_path_is_exact_or_a_prefix() {
     assert_eq!(path("/a.b").pattern(), r"/a\.b(\?|$)");
     let orders = path("/users/*/orders");
     assert_eq!(orders.to_string(), "/users/*/orders");
+    assert_eq!(orders.pattern(), r"/users/[^/?]+/orders(\?|$)");
     for (target, is_it) in [
         ("/users/1/orders", true),
         ("/users/1/orders?a=/b", true),

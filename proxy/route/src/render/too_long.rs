@@ -9,8 +9,7 @@ use crate::file::Route;
 use crate::units::Size;
 
 pub(super) fn is_needed(app: &App, route: &Route) -> bool {
-    let Size(limit) = route.max_body();
-    limit > 0 && (app.max_body == Size(0) || app.max_body.0 > limit)
+    app.max_body == Size(0) || app.max_body.0 > route.max_body().0
 }
 
 pub(super) fn map(route: &Route) -> String {
@@ -31,3 +30,6 @@ fn larger_than(number: u64) -> String {
     });
     above.chain([longer]).collect::<Vec<_>>().join("|")
 }
+
+#[cfg(test)]
+mod tests;

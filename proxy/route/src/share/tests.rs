@@ -9,6 +9,14 @@ fn an_invalid_share_is_refused_and_quoted() {
 }
 
 #[test]
+fn a_share_shows_decimals_only_if_it_has_some() {
+    assert_eq!(Share::percent(25).expect("a share").to_string(), "25");
+    assert_eq!(Share { hundredths: 50 }.to_string(), "0.50");
+    assert_eq!(Share::percent(100).expect("a share"), Share::ALL);
+    assert!(Share::percent(101).is_err());
+}
+
+#[test]
 fn every_share_survives_json_and_text() {
     for hundredths in 0..=10_000 {
         let share = Share { hundredths };

@@ -5,13 +5,13 @@ fn a_side_is_a_port_or_a_socket() {
     for (text, server) in [("http://app", "app:80"), ("unix:/run/qr.sock", "unix:/run/qr.sock")] {
         assert_eq!(text.parse::<SideUrl>().expect(text).server(), server);
     }
-    for (text, shown) in [
-        ("https://app", "https://app:443"),
-        ("https://[::1]:8443/a/b/", "https://[::1]:8443/a/b"),
-        ("http://app/v1", "http://app:80/v1"),
+    for (text, shown, host) in [
+        ("https://app", "https://app:443", "app"),
+        ("https://[::1]:8443/a/b/", "https://[::1]:8443/a/b", "[::1]"),
+        ("http://app/v1", "http://app:80/v1", "app"),
     ] {
         let url = text.parse::<SideUrl>().expect(text);
-        assert_eq!((url.to_string().as_str(), url.far().is_some()), (shown, true));
+        assert_eq!((url.to_string().as_str(), url.far().map(FarUrl::host)), (shown, Some(host)));
     }
     let long = format!("unix:/{}", "a".repeat(106));
     for (text, problem) in [

@@ -27,6 +27,22 @@ fn what_is_no_unit_is_refused_and_quoted() {
 }
 
 #[test]
+fn a_network_is_an_address_with_as_many_bits_as_it_has() {
+    for (text, is_one) in [
+        ("10.0.0.0/32", true),
+        ("10.0.0.1", true),
+        ("::1/128", true),
+        ("10.0.0.0/33", false),
+        ("::/129", false),
+        ("10.0.0.0/x", false),
+        ("x", false),
+        ("", false),
+    ] {
+        assert_eq!(text.parse::<Network>().is_ok(), is_one, "{text}");
+    }
+}
+
+#[test]
 fn units_are_written_as_nginx_reads_them() {
     assert_eq!("1500ms".parse::<Time>().expect("a time").to_string(), "1500ms");
     assert_eq!("16k".parse::<Size>().expect("a size").to_string(), "16k");
