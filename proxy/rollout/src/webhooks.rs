@@ -115,7 +115,7 @@ impl Webhooks {
             let (sender, receiver) = sync_channel(WAITING);
             let (url, pending) = (webhook.url.clone(), Arc::clone(&webhooks.pending));
             // Never joined, since it may be waiting for its server. It ends with the process.
-            thread::spawn(move || deliver(&url, &receiver, &pending));
+            thread::spawn(move || deliver(&url, &receiver, &pending, thread::sleep));
             webhooks.queues.push((sender, webhook.is_slack));
         }
         webhooks
@@ -146,7 +146,12 @@ impl Webhooks {
     }
 }
 
-fn deliver(url: &str, bodies: &Receiver<String>, pending: &AtomicUsize) {
+fn deliver(
+    url: &str,
+    bodies: &Receiver<String>,
+    pending: &AtomicUsize,
+    mut pause: impl FnMut(Duration),
+) {
     for body in bodies {
         let mut waits = RETRIES.into_iter();
         while let Err((problem, is_for_now)) = post(url, &body) {
@@ -154,7 +159,7 @@ fn deliver(url: &str, bodies: &Receiver<String>, pending: &AtomicUsize) {
                 eprintln!("carve: an event could not be posted to a webhook: {problem:#}");
                 break;
             };
-            thread::sleep(Duration::from_secs(wait));
+            pause(Duration::from_secs(wait));
         }
         pending.fetch_sub(1, Ordering::Relaxed);
     }
@@ -168,3 +173,6 @@ fn post(url: &str, body: &str) -> Result<(), (anyhow::Error, bool)> {
         Err(problem) => Err((problem, true)),
     }
 }
+
+#[cfg(test)]
+mod tests;
