@@ -76,3 +76,6 @@ fn notice(left_out: u64) -> String {
          \"service\":\"edge\",\"lines\":{left_out}}}\n"
     )
 }
+
+#[cfg(test)]
+mod tests;

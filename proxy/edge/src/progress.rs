@@ -191,3 +191,6 @@ impl Progress {
         lock(&self.status).lost
     }
 }
+
+#[cfg(test)]
+mod tests;

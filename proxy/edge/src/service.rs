@@ -108,3 +108,6 @@ fn read(mut follower: Follower, readiness: &Readiness, stopped: &Receiver<()>) {
     }
     follower.poll();
 }
+
+#[cfg(test)]
+mod tests;

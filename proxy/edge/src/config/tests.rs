@@ -21,3 +21,13 @@ fn routes_are_a_list_of_labels() {
     assert!(routes(&many[1..].join(",")).is_ok());
     assert_eq!(routes(&many.join(",")), Err("has 65 routes, the limit is 64".into()));
 }
+
+#[test]
+fn a_share_is_a_number_from_0_to_100() {
+    for text in ["0", "12.5", "100"] {
+        assert_eq!(percent(text), Ok(text.parse().unwrap()));
+    }
+    for text in ["-1", "100.1", "x", ""] {
+        assert!(percent(text).is_err(), "{text}");
+    }
+}

@@ -1,4 +1,37 @@
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
 use super::*;
+
+/// Asks a server that answers with this head and body.
+fn asked(status: &'static str, body: &'static str) -> anyhow::Result<(Reading, Connections)> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/stub_status", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+        lines.take_while(|line| !line.is_empty()).for_each(drop);
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    });
+    let answer = ask(&url);
+    server.join().unwrap();
+    answer
+}
+
+#[test]
+fn only_an_nginx_that_is_gone_refuses_and_only_its_status_counts() {
+    const BODY: &str = "Active connections: 9 \nserver accepts handled requests\n 18 16 70 \n\
+                        Reading: 6 Writing: 17 Waiting: 10 \n";
+    let (reading, connections) = asked("200 OK", BODY).unwrap();
+    assert_eq!((reading.requests, reading.open, connections.waiting), (70, 23, 10));
+    assert!(reading.at.elapsed() < Duration::from_secs(60));
+    for (status, body) in [("404 Not Found", BODY), ("200 OK", "ok\n")] {
+        assert!(!is_refused(&asked(status, body).unwrap_err()), "{status} {body}");
+    }
+    let nobody = service_kit::free_address().unwrap();
+    assert!(is_refused(&ask(&format!("http://{nobody}/")).unwrap_err()));
+}
 
 #[test]
 fn the_counters_are_read_from_the_answer() {
