@@ -3,8 +3,27 @@ use super::*;
 #[test]
 fn the_default_gates_are_valid() {
     let gates = Gates::of(&route("")).expect("valid");
-    assert!(gates.all.len() >= 5 && gates.tests.len() == 8);
     assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
+    // What the documentation promises.
+    let tests = gates.tests.iter().map(|it| (it.name.as_str(), it.excess, it.proof, it.absolute));
+    let expected = [
+        ("failures", 0.001, Some(0.005), Some(0.05)),
+        ("outages", 0.02, None, None),
+        ("statuses", 0.01, None, None),
+        ("empty", 0.01, None, None),
+        ("slow", 0.01, None, None),
+        ("pair-failures", 0.002, Some(0.02), None),
+        ("pair-latency", 0.01, Some(0.1), None),
+        ("shadow-answers", 0.1, None, None),
+    ];
+    assert_eq!(tests.collect::<Vec<_>>(), expected);
+    let slow = gates.tests.iter().find_map(|it| it.above);
+    assert_eq!((slow, gates.overlap), (Some(Duration::from_millis(250)), Duration::from_secs(10)));
+    let limits = gates.all.iter().map(|it| (it.name.as_str(), &it.limit));
+    let limits: Vec<String> = limits.map(|(name, limit)| format!("{name} {limit:?}")).collect();
+    let expected = "samples-fresh Number(15.0), parts-up Number(2.0), comparisons Number(100.0), requests Number(100.0), \
+                    lines-lost Number(0.01), mismatches Number(0.0)";
+    assert_eq!(limits.join(", "), expected);
 }
 
 #[test]

@@ -265,6 +265,9 @@ fn a_reading_shows_the_counts_and_how_much_the_sides_differ() {
         assert_eq!((found.lower, found.upper), (lower, upper));
         assert!(lower.is_some() && upper.is_some());
     }
+    // Of the statuses and the empty answers of a split by key, only a large difference matters.
+    let limits = play(1, Assigned::ByKey).iter().map(|it| it.limit).collect::<Vec<_>>();
+    assert_eq!(limits[1..5], [0.02, 0.25, 0.25, 0.01].map(Some));
     let without = play(0, Assigned::ByRequest);
     assert!(without[..7].iter().all(|reading| reading.value == Some(0.0)), "{without:?}");
     let added = Trial::default().readings(&gates);
