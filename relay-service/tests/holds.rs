@@ -181,26 +181,6 @@ mod nightly {
     use super::*;
 
     #[test]
-    fn ten_thousand_receivers_wait_and_one_more_is_refused() {
-        assert_eq!(service_kit::connections_up_to(12_000), 12_000);
-        let service = relay_service(&[]);
-        let receivers: Vec<_> =
-            (0..10_000).map(|number| receive(service.addr, &number.to_string())).collect();
-        eventually("all wait", || waiting(&service) == 10_000.0);
-        let refused = get(service.addr, "/p/more");
-        assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
-        assert!(refused.contains("retry-after: 1\r\n"), "{refused}");
-        for (number, receiver) in receivers.into_iter().enumerate() {
-            let text = format!("for {number}");
-            let answer = exchange(service.addr, &put(&number.to_string(), &text));
-            assert!(answer.contains("received successfully."), "{number}: {answer}");
-            assert_eq!(body(receiver), text.as_bytes());
-        }
-        assert_eq!(waiting(&service), 0.0);
-        serves(&service, "after");
-    }
-
-    #[test]
     fn the_heads_of_those_who_wait_have_a_bound_together() {
         assert_eq!(service_kit::connections_up_to(7_000), 7_000);
         let service = relay_service(&[]);

@@ -216,21 +216,6 @@ fn a_reload_cuts_no_stream() {
 mod nightly {
     use super::*;
 
-    #[test]
-    fn the_contract_holds_at_0_50_and_100_percent() {
-        for (share, expected) in [
-            ("0", &["legacy-node"][..]),
-            ("50", &["legacy-node", "relay-service"]),
-            ("100", &["relay-service"]),
-        ] {
-            let edge = Edge::start(share);
-            let mut served_by = check_contract(&edge.addr.to_string(), true);
-            served_by.sort();
-            served_by.dedup();
-            assert_eq!(served_by, expected, "at {share} %");
-        }
-    }
-
     /// The first home gives up waiting for a side. The second one asks meanwhile, and gets that side's answer.
     #[test]
     fn a_home_goes_by_what_another_one_gave_while_a_side_let_it_wait() {

@@ -39,53 +39,6 @@ fn a_waiting_sender_with_full_buffers_that_leaves_is_forgotten() {
 }
 
 #[test]
-fn probes_change_no_line() {
-    let edge = Edge::start("100");
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let sent = bytes(40 << 20);
-    std::fs::write(file.path(), &sent).unwrap();
-    let curl = Command::new("curl")
-        .args(["--silent", "--show-error", "--max-time", "60", "-T"])
-        .args([file.path().to_str().unwrap(), &format!("http://{}/p/a", edge.addr)])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    edge.wait_for_waiting(1);
-    // Two or three probes.
-    thread::sleep(Duration::from_secs(2));
-    assert!(body(receive(edge.addr, "a")) == sent);
-    let said = curl.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8(said.stdout).unwrap(), LINES);
-}
-
-#[test]
-fn slow_clients_hold_nobody_up() {
-    let edge = Edge::start("50");
-    // nginx gives a head 5 s (`client_header_timeout`).
-    let mut loris = slow_clients(edge.addr, 12, Duration::from_millis(500));
-    let ended = loris.read_to_end(&mut Vec::new());
-    let is_gone =
-        ended.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::ConnectionReset);
-    assert!(is_gone, "the loris is still there: {ended:?}");
-}
-
-#[test]
-fn a_sender_for_250_waits_for_them_and_others_pair() {
-    let edge = Edge::start("100");
-    let mut sender = connect(edge.addr);
-    sender.write_all(put("many?n=250", "hello").as_bytes()).unwrap();
-    let first = receive(edge.addr, "many?n=250");
-    edge.wait_for_waiting(1);
-    for number in 0..20 {
-        serves_at(edge.addr, &format!("other-{number}"));
-    }
-    let rest: Vec<_> = (1..250).map(|_| receive(edge.addr, "many?n=250")).collect();
-    for receiver in rest.into_iter().chain([first]) {
-        assert_eq!(body(receiver), b"hello");
-    }
-}
-
-#[test]
 fn a_body_has_as_many_bytes_as_its_head_says_and_chunk_extensions_pass() {
     for share in ["0", "100"] {
         let edge = Edge::start(share);

@@ -200,50 +200,6 @@ describe('the live page', () => {
       assert.deepEqual(problems, []);
     });
 
-    it('says how a run ended, what to type, and that it was lost', MINUTES, async (t) => {
-      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
-      const gates = writeGates({ data: [7, 'wait'] });
-      const short = ['--steps', '60', '--hold', '1s', '--patience', '1s', '--gates', gates];
-      assert.equal(await carve('ramp', ...short), 4);
-      const state = page.locator('#ramp');
-      await state.getByText('Ended: too little data to judge').waitFor(PATIENCE);
-      await state.getByText('data is undecided: 7 (limit 5)').waitFor();
-      const orders = await page.locator('#next code').allTextContents();
-      assert.deepEqual(orders, ['carve status qrcode', 'carve ramp qrcode', 'carve abort qrcode']);
-      await picture(page, 'inconclusive');
-      await state.getByText('Lost: its process fell silent').waitFor(PATIENCE);
-      await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
-      assert.equal(await carve('split', '30.01'), 0);
-      await state.getByText('No run').waitFor(PATIENCE);
-      assert.deepEqual(problems, []);
-    });
-
-    it('shows a stop, and compares no idle side', MINUTES, async (t) => {
-      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
-      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
-      assert.equal(await page.locator('#stop').isVisible(), false);
-      assert.equal(await carve('rollback', '--reason', 'wrong pictures'), 0);
-      const stop = page.locator('#stop[role=status]');
-      await stop
-        .getByText(/^qrcode is stopped since \d.+: every new request goes to Node/)
-        .waitFor(PATIENCE);
-      await stop.getByText('carve clear qrcode --reason WHY', { exact: true }).waitFor();
-      await page.locator('#split').getByText('Stopped', { exact: true }).waitFor();
-      await page
-        .locator('#alerts')
-        .getByText(/^RouteStopped for/)
-        .waitFor(PATIENCE);
-      await ratio(page, 'memory').getByText('No traffic on Rust').waitFor(PATIENCE);
-      await ratio(page, 'latency').getByText(/^\d/).waitFor(PATIENCE);
-      await picture(page, 'stopped');
-      assert.equal(await carve('clear', '--reason', 'right again'), 0);
-      await stop.waitFor({ state: 'hidden', ...PATIENCE });
-      assert.equal(await carve('split', '30'), 0);
-      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
-      assert.deepEqual(problems, []);
-      assert.deepEqual(load.failures.splice(0), []);
-    });
-
     it('says so while its own files do not load, and tries again', async (t) => {
       const { page } = await openPage(browser, t, 'about:blank');
       await page.route('**/queries.json', () => {}); // never answers

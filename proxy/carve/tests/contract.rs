@@ -24,8 +24,9 @@ fn check(base: &str, options: &Options) {
 }
 
 #[test]
-fn the_contract_holds_at_half_and_a_stranger_is_noticed() {
+fn the_contract_holds_for_the_old_side_and_at_half_and_a_stranger_is_noticed() {
     let stack = support::start(|it| it.split = Some(Share::percent(50).unwrap()));
+    check(&format!("http://{}", stack.settings().addresses.old), &by(&["legacy-node"]));
     check(&stack.url(), &by(&["qr-service", "legacy-node"]));
     // Each case checks who serves, so a few cases are enough.
     let cases = &case::all().unwrap()[..5];
@@ -77,7 +78,6 @@ mod nightly {
         let stack = support::start(|_| {});
         let at = &stack.settings().addresses;
         check(&format!("http://{}", at.new), &by(&["qr-service"]));
-        check(&format!("http://{}", at.old), &by(&["legacy-node"]));
         check(&stack.url(), &by(&["qr-service"]));
         stack.set_split("qrcode", Share::NONE).unwrap();
         check(&stack.url(), &by(&["legacy-node"]));

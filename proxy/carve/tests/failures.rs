@@ -175,21 +175,6 @@ mod nightly {
     use super::*;
 
     #[test]
-    fn clients_do_not_notice_that_prometheus_and_shadow_are_gone() {
-        let stack = start(|it| it.mirror = Some(Share::ALL));
-        let asked_again = with_load(&stack, |served| {
-            stack.signal_part(Part::Shadow, Signal::STOP).unwrap();
-            assert!(grows(|| served().0), "with a shadow that hangs");
-            stack.signal_part(Part::Shadow, Signal::CONT).unwrap();
-            stack.stop_part(Part::Shadow).unwrap();
-            stack.stop_part(Part::Prometheus).unwrap();
-            assert!(grows(|| served().0), "without both");
-            assert_eq!(served().1, 0, "all from new");
-        });
-        assert_eq!(asked_again, 0);
-    }
-
-    #[test]
     fn a_supervisor_that_reads_no_log_stops_no_client_of_nginx() {
         const REQUESTS: usize = 2000; // nginx' lines of 150 requests fill a pipe
         let stack = start(|_| {});

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use carve::local::{Key, Part, Share, Stack, http};
+use carve::local::{Part, Stack};
 use contract::decode;
 use support::{get, holds_within, log_lines, post_json, start};
 
@@ -118,21 +118,10 @@ fn every_answer_has_a_request_id(stack: &Stack) {
         let answer = get(&format!("{url}/qrcode?text=a"), &[("X-Request-Id", id)]);
         assert_ne!(answer.header("x-request-id"), id);
     }
-    for (side, part, name) in [("new", Part::QrService, "new"), ("old", Part::LegacyNode, "old")] {
-        let id = format!("followed-{name}");
-        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-        let parent = format!("00-{trace}-00f067aa0ba902b7-01");
-        let headers =
-            [("X-Request-Id", id.as_str()), ("X-Route-Arm", side), ("traceparent", &parent)];
+    for side in ["new", "old"] {
+        let headers = [("X-Request-Id", side), ("X-Route-Arm", side)];
         get(&format!("{url}/qrcode?text=a-secret-text"), &headers);
-        for part in [Part::Nginx, part] {
-            let line = log_lines(stack.settings(), part, &id, 1).remove(0);
-            let line: serde_json::Value = serde_json::from_str(&line).unwrap();
-            assert_eq!(line["request_id"], *id);
-            assert_eq!(line["trace_id"], trace);
-            assert_eq!(line["route"], "/qrcode");
-            assert_eq!(line["status"], 200);
-        }
+        log_lines(stack.settings(), Part::Nginx, &format!("\"request_id\":\"{side}\""), 1);
     }
     let logs = Part::ALL.map(|part| stack.settings().log_of(part));
     for file in logs.into_iter().chain([stack.settings().requests_log()]) {
@@ -187,63 +176,5 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
     };
     for job in ["qr-service", "legacy-node", "shadow", "edge", "ramp", "prometheus"] {
         assert!(holds_within(Duration::from_secs(30), || up(job)), "{job} is not up");
-    }
-}
-
-/// Sends each text and returns for each whether the split gave it to qr-service. After its timeout a side gets help
-/// from the other one. So an answer that took as long as the shorter timeout does not show the split, and its text is
-/// sent again.
-fn given_to_new(stack: &Stack, texts: &[String]) -> Vec<bool> {
-    const HELPED_AFTER: Duration = Duration::from_millis(900);
-    let client = support::client();
-    let ask = |text: &String| {
-        let url = format!("{}/qrcode?text={text}", stack.url());
-        for _ in 0..100 {
-            let asked = Instant::now();
-            let answer = http::get(&client, &url, &[]).unwrap();
-            assert_eq!(answer.status, 200);
-            if asked.elapsed() < HELPED_AFTER {
-                return answer.served_by() == "qr-service";
-            }
-        }
-        panic!("{text}: no answer within {HELPED_AFTER:?}");
-    };
-    texts.iter().map(ask).collect()
-}
-
-#[test]
-fn the_share_can_be_a_share_of_requests() {
-    let stack = start(|it| {
-        (it.split, it.split_key) = (Some(Share::percent(50).unwrap()), Some(Key::Request));
-    });
-    let url = format!("{}/qrcode?text=one", stack.url());
-    let new = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
-    // The limits are six standard deviations away.
-    assert!((57..=143).contains(&new), "{new} of 200");
-}
-
-/// Only `make test-all` runs these.
-mod nightly {
-    use super::*;
-
-    #[test]
-    fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
-        let texts: Vec<String> = (0..400).map(|i| format!("https://example.com/{i}")).collect();
-        let few = &texts[..100];
-        let stack = start(|it| it.split = Some(Share::NONE));
-        assert!(given_to_new(&stack, few).iter().all(|new| !new), "0% is none");
-        let mut before = vec![false; texts.len()];
-        for percent in [5, 25, 50] {
-            stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
-            let now = given_to_new(&stack, &texts);
-            let share = now.iter().filter(|&&new| new).count() as f64 / 4.0;
-            // 400 texts and a fair hash: five standard deviations are at most 12.5 points.
-            assert!((share - f64::from(percent)).abs() < 12.5, "{share}% at {percent}%");
-            assert!(before.iter().zip(&now).all(|(before, now)| *now || !*before), "{percent}%");
-            assert_eq!(now[..few.len()], given_to_new(&stack, few), "a text stays on its side");
-            before = now;
-        }
-        stack.set_split("qrcode", Share::ALL).unwrap();
-        assert!(given_to_new(&stack, few).iter().all(|&new| new), "100% is all");
     }
 }

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Part, Settings, Share, Stack};
-use rustix::process::Signal;
+use carve::local::{Settings, Share, Stack};
 use support::{EndsLoad, built, get, holds_within, qr_service};
 
 /// A stack whose old side serves everything, and which mirrors everything.
@@ -76,42 +75,4 @@ fn wrong_pictures_are_rolled_back() {
     assert_eq!(share(&stack), "0");
     let answer = || get(&format!("{}/qrcode?text=a", stack.url()), &[]);
     assert!(holds_within(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
-}
-
-/// Only `make test-all` runs these.
-mod nightly {
-    use super::*;
-
-    #[test]
-    fn without_the_shadow_it_stays_at_its_step() {
-        let stack = start(&qr_service());
-        stack.stop_part(Part::Shadow).unwrap();
-        let output = run_under_load(&stack, "3s", "3s");
-        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-        assert_eq!(share(&stack), "50");
-    }
-
-    #[test]
-    fn a_stop_needs_neither_the_new_side_nor_shadow_nor_prometheus() {
-        let stack = Stack::start(&qr_service(), |it| it.mirror = Some(Share::ALL)).unwrap();
-        let served_by = |number: u32| {
-            let answer = get(&format!("{}/qrcode?text=stop-{number}", stack.url()), &[]);
-            (answer.status, answer.served_by().to_owned())
-        };
-        assert_eq!(served_by(0), (200, "qr-service".to_owned()));
-        let hung = [Part::QrService, Part::Shadow, Part::Prometheus];
-        for part in hung {
-            stack.signal_part(part, Signal::STOP).unwrap();
-        }
-        let mut stop = Command::new(built("carve"));
-        let output =
-            stop.args(["rollback", "--reason", "it hangs"]).envs(stack.environment()).output();
-        assert!(output.as_ref().unwrap().status.success(), "{}", said(&output.unwrap()));
-        for number in 1..50 {
-            assert_eq!(served_by(number), (200, "legacy-node".to_owned()));
-        }
-        for part in hung {
-            stack.signal_part(part, Signal::CONT).unwrap();
-        }
-    }
 }

@@ -7,7 +7,6 @@ mod support;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use carve::local::{Part, Share, Stack};
@@ -105,20 +104,4 @@ fn asked_of(stack: &Stack) -> f64 {
     let text = get(&format!("http://{admin}/metrics"), &[]).text();
     let line = text.lines().find_map(|line| line.strip_prefix("home_requests_total "));
     line.unwrap().parse().unwrap()
-}
-
-/// A new share of another route reloads nginx, a new share of the relay does not; neither cuts a stream.
-#[test]
-fn a_reload_for_another_route_cuts_no_stream() {
-    let stack = start(|_| {});
-    let mut sender = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
-    write!(sender, "PUT /p/long HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhello").unwrap();
-    let receiver = receive(&stack, "long");
-    stack.set_split("qrcode", Share::percent(50).unwrap()).unwrap();
-    let uninterrupted = AtomicBool::new(false);
-    let wanted = rollout::Wanted::share(Share::percent(10).unwrap());
-    rollout::set(&stack.settings().nginx("relay"), &wanted, &uninterrupted).unwrap();
-    std::thread::sleep(Duration::from_secs(12)); // longer than the requests of other routes may take
-    write!(sender, "world").unwrap();
-    assert_eq!(complete(receiver).0, b"helloworld");
 }

@@ -204,36 +204,3 @@ fn a_side_may_be_behind_tls_and_below_a_path_with_a_certificate_that_is_believed
         assert_eq!(said.contains("certificate"), code == 1, "{said}");
     }
 }
-
-/// Only `make test-all` runs these.
-mod nightly {
-    use super::*;
-
-    #[test]
-    fn the_real_programs_agree_on_every_case_of_the_contract() {
-        let (new, (old, _data)) = (qr_service(), legacy_node());
-        let (new, old) = (format!("http://{}", new.addr), format!("http://{}", old.addr));
-        let settings = [("SHADOW_QUEUE_LENGTH", "1000"), ("SHADOW_CPU_PERCENT", "100")];
-        let shadow = start(&new, &old, &settings);
-        // Leaves out cases in which the contract leaves the answer to the server.
-        let cases = case::all().unwrap();
-        let cases = cases
-            .iter()
-            .filter(|case| case.expect.status.contains(&200) || case.expect.error.is_some());
-        let mut asked = 0;
-        for case in cases {
-            let query = case.query.as_ref().map(|query| format!("?{}", query.full()));
-            let target = format!("/qrcode{}", query.unwrap_or_default());
-            mirror(&shadow, &case.method, &target, &case.name);
-            asked += 1;
-        }
-        // The legacy app needs about 15 s of CPU time for them.
-        for part in [0.5, 1.0] {
-            eventually("compared", || compared(&shadow) >= part * f64::from(asked));
-        }
-        let matches =
-            metric(&shadow, "shadow_comparisons_total{route=\"qrcode\",result=\"match\"}");
-        assert_eq!(matches, f64::from(asked), "{:#}", kept(&shadow));
-        assert!(asked > 200, "{asked}");
-    }
-}

@@ -27,15 +27,6 @@ fn pixels(symbol: &Symbol, size_px: u32) -> Pixels {
     Pixels::from_png(&png_of(symbol, size_px)).unwrap()
 }
 
-/// A PNG with eight bits per pixel.
-fn in_grey(pixels: &Pixels) -> Vec<u8> {
-    let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, pixels.width as u32, pixels.height as u32);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(&pixels.grey).unwrap();
-    file
-}
-
 fn shown(symbol: &Symbol, bytes: &[u8]) -> Decoded {
     let level = format!("{:?}", symbol.level()).chars().next().unwrap();
     Decoded { bytes: bytes.to_vec(), version: symbol.version(), level }
@@ -137,29 +128,4 @@ fn what_readers_show_otherwise_is_not_read() {
         let error = decode_pixels(&pixels).unwrap_err().to_string();
         assert!(error.starts_with("cannot be read"), "{error}");
     }
-}
-
-/// Measures the CPU time of the thread, since other processes share the machine.
-#[test]
-fn two_hundred_pairs_take_less_than_a_second_of_a_core() {
-    let pair = |number: u32| {
-        let text = format!("https://example.com/{number}");
-        let old = png_of(&Encoder::new(Level::L).encode(&text).unwrap(), 200);
-        // The same picture in other bytes, so that both pictures are decoded.
-        let new = in_grey(&Pixels::from_png(&old).unwrap());
-        (format!("/qrcode?text={text}"), old, new)
-    };
-    let pairs: Vec<_> = (0..200).map(pair).collect();
-    let judge = Judge::new(&JudgeSettings::Qr, Vec::new()).unwrap();
-    let headers = HeaderMap::new();
-    let begun = clock_gettime(ClockId::ThreadCPUTime);
-    for (target, old, new) in &pairs {
-        let asked = Asked { method: "GET", target };
-        let [old, new] = [old, new].map(|body| Answer { status: 200, headers: &headers, body });
-        assert_eq!(judge.compare(&asked, &old, &new), Verdict::Same);
-    }
-    let took = clock_gettime(ClockId::ThreadCPUTime) - begun;
-    let took = Duration::try_from(took).unwrap();
-    anstream::println!("{:.0} pairs a second of a core", pairs.len() as f64 / took.as_secs_f64());
-    assert!(took < Duration::from_secs(1), "{took:?}");
 }

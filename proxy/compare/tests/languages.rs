@@ -242,31 +242,3 @@ fn noise_that_a_cache_would_hide_is_asked_for_anew() {
     // A cache would have given the same answer twice.
     assert_eq!((noise("match"), noise("cached")), (0.0, 0.0));
 }
-
-#[test]
-fn three_routes_at_once_get_their_ten_pairs_a_second_each() {
-    let (new, old) = (in_node("new"), in_python("old"));
-    let judge = "judge = \"json\"";
-    let media = format!("path = \"/media\"\n{judge}");
-    let flaky = format!("path = \"/flaky\"\n{judge}");
-    // The sides of this route are slow, and it gets many requests.
-    let large = "path = \"/large\"".to_owned();
-    let folder = routes(&[("media", &media), ("flaky", &flaky), ("large", &large)]);
-    let environment =
-        [("SHADOW_ROUTES", folder.path().to_str().unwrap()), ("SHADOW_CPU_PERCENT", "1")];
-    let url = |side: &Service| format!("http://{}", side.addr);
-    let shadow = start(&url(&new), &url(&old), &environment);
-    for _ in 0..50 {
-        mirror_to(&shadow, "large", "GET /large?bytes=1&ms=400 HTTP/1.1\r\nHost: x", "");
-    }
-    let begun = Instant::now();
-    for _ in 0..20 {
-        mirror_to(&shadow, "media", "GET /media HTTP/1.1\r\nHost: x", "");
-        mirror_to(&shadow, "flaky", "GET /flaky HTTP/1.1\r\nHost: x", "");
-    }
-    eventually("both others", || {
-        ["media", "flaky"].iter().all(|route| result_of(&shadow, route, "match") == 20.0)
-    });
-    // If the shadow compared one pair after the other, the slow route alone would take 40 s.
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-}

@@ -156,21 +156,6 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
 }
 
 #[test]
-fn comparisons_that_take_much_cpu_are_started_ten_a_second() {
-    // Neither reader finds a symbol, so both try everything and use far more than a hundredth of a core for 100 ms.
-    let blank = || Fake::start(|_| Reply::Keep(png_answer(&png_of(&[255; 60 * 60], 60))));
-    let (new, old) = (blank(), blank());
-    let shadow = start(&new.url(), &old.url(), &[("SHADOW_CPU_PERCENT", "1")]);
-    let start = Instant::now();
-    for _ in 0..11 {
-        mirror(&shadow, "GET", "/qrcode?text=a", "a");
-    }
-    eventually("all compared", || compared(&shadow) == 11.0);
-    // Saved-up CPU time is enough for a few at most; the others start 100 ms apart.
-    assert!(start.elapsed() >= Duration::from_millis(500), "{:?}", start.elapsed());
-}
-
-#[test]
 fn a_request_from_another_shadow_is_not_sent_again() {
     let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[]);
@@ -329,14 +314,4 @@ fn a_bad_setting_is_reported_in_one_line_before_anything_listens() {
         assert!(error.contains(variable), "{variable}={value}: {error}");
         assert!(output.stdout.is_empty());
     }
-}
-
-#[test]
-fn a_taken_port_is_reported_in_one_line() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = taken.local_addr().unwrap().to_string();
-    let output = command("shadow", &[("SHADOW_ADDR", &addr)]).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
-    assert!(error.contains(&addr) && error.contains("SHADOW_ADDR"), "{error}");
 }

@@ -337,17 +337,6 @@ fn a_restart_and_a_rotation_print_every_line_once() {
     assert_eq!((ids.len() as u64, different.len() as u64), (sent, sent));
 }
 
-/// nginx' image ends its containers with SIGQUIT.
-#[test]
-fn sigquit_ends_it_in_order() {
-    let place = Place::start();
-    for signal in ["QUIT", "TERM"] {
-        let mut edge = place.edge();
-        edge.signal(signal);
-        assert_eq!(edge.wait(), Some(0), "{signal}");
-    }
-}
-
 #[test]
 fn requests_without_a_line_are_reported_as_lost() {
     let place = Place::start();
@@ -389,30 +378,6 @@ fn reloads_and_restarts_of_nginx_lose_nothing() {
     eventually("all lines", || sum(&metrics(&edge), QRCODE) >= sent);
     thread::sleep(Duration::from_secs(13)); // longer than the lag
     assert_eq!((sum(&metrics(&edge), QRCODE), lost()), (sent, 0));
-}
-
-#[test]
-fn without_a_log_edge_is_alive_and_not_ready() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("edge.log");
-    let mut command = Command::new(built("carve"));
-    let nobody = service_kit::free_address().unwrap();
-    let mut edge = Service::start(
-        command
-            .arg("edge")
-            .env("EDGE_LOG", &log)
-            .env("EDGE_ADMIN_ADDR", "127.0.0.1:0")
-            .env("EDGE_STATUS_URL", format!("http://{nobody}/stub_status")),
-    );
-    assert!(get(edge.admin_addr, "/livez").starts_with("HTTP/1.1 200 "));
-    assert!(get(edge.admin_addr, "/readyz").starts_with("HTTP/1.1 503 "));
-    assert!(metrics(&edge).contains("\nedge_lines_total 0\n"));
-    fs::write(&log, "").unwrap();
-    eventually("ready", || get(edge.admin_addr, "/readyz").starts_with("HTTP/1.1 200 "));
-    edge.signal("TERM");
-    assert_eq!(edge.wait(), Some(0));
-    let rest = edge.rest_of_log();
-    assert_eq!(rest.matches("nginx' status does not answer").count(), 1, "{rest}");
 }
 
 #[test]

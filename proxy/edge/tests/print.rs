@@ -117,50 +117,6 @@ fn output_that_nobody_reads_delays_no_counting_and_what_is_left_out_is_counted()
 }
 
 #[test]
-fn lines_that_came_while_it_was_away_or_stuck_are_printed_at_the_next_start() {
-    const REQUESTS: usize = 20_000;
-    let folder = folder();
-    append(&folder, "");
-    let (mut first, _unread, addr) = start(&mut edge(&folder));
-    append(&folder, &lines(0..REQUESTS / 2));
-    eventually("all is counted", || metric(addr, "edge_lines_total") as usize == REQUESTS / 2);
-    assert_eq!(first.end("TERM"), Some(0), "it ends though nobody reads its output");
-    append(&folder, &lines(REQUESTS / 2..REQUESTS));
-
-    let (mut second, mut output, _) = start(&mut edge(&folder));
-    let mut ids = Vec::new();
-    while ids.last() != Some(&(REQUESTS - 1)) {
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
-        if let Some(id) = line.split("\"request_id\":\"").nth(1) {
-            ids.push(id[..128].parse::<usize>().unwrap());
-        }
-    }
-    // The first process wrote the missing ones to the pipe that nobody read.
-    assert!(ids.is_sorted() && ids.len() == REQUESTS - ids[0], "{} from {}", ids.len(), ids[0]);
-    assert!(ids[0] < REQUESTS / 2, "{}", ids[0]);
-    assert_eq!(second.end("TERM"), Some(0));
-}
-
-#[test]
-fn of_a_share_failures_are_printed_and_of_the_admin_server_nothing() {
-    let folder = folder();
-    let well = lines(0..100);
-    append(&folder, &well);
-    append(&folder, &well.replace("\t200\t", "\t503\t"));
-    append(&folder, &well.replace("\tqrcode\t", "\tadmin\t").replace("\t200\t", "\t500\t"));
-    let file = folder.path().join("requests.log");
-    let mut command = edge(&folder);
-    command.args(["--json-percent", "0", "--json-file"]).arg(&file);
-    let (mut edge, _output, addr) = start(&mut command);
-    eventually("all is read", || metric(addr, "edge_lines_total") == 300);
-    eventually("all is printed", || metric(addr, "edge_unprinted_bytes") == 0);
-    let text = fs::read_to_string(&file).unwrap();
-    assert_eq!((text.lines().count(), text.matches("\"status\":503,").count()), (100, 100));
-    assert_eq!(edge.end("TERM"), Some(0));
-}
-
-#[test]
 fn a_file_that_cannot_be_written_ends_it_with_one_line() {
     let output = edge(&folder()).args(["--json-file", "/no/such/file"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

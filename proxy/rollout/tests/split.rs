@@ -278,12 +278,3 @@ fn the_share_is_in_the_metrics_and_each_change_in_the_log() {
     let line: serde_json::Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert_eq!((line["event"].as_str(), line["share_percent"].as_f64()), (Some("set"), Some(12.5)));
 }
-
-#[test]
-fn status_ends_well_if_nobody_reads_it() {
-    let place = Place::new();
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let output = place.ramp(&["status"]).stdout(writer).output().unwrap();
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
-}

@@ -329,13 +329,3 @@ fn a_route_file_can_ask_to_hold() {
     let metrics = place.read("ramp.prom");
     assert!(metrics.contains("ramp_run_active{route=\"qrcode\"} 1"), "{metrics}");
 }
-
-/// Only `make test-all` runs these.
-mod nightly {
-    use super::*;
-
-    #[test]
-    fn a_hundred_stops_take_less_than_a_second_each() {
-        stops_at_random_moments(100);
-    }
-}

@@ -113,22 +113,3 @@ fn chromium_sees_the_same_pixels() {
     command.arg(decoder("chromium.mjs")).arg(legacy_node());
     sees_the_same_pixels(command);
 }
-
-/// Only `make test-all` runs these.
-mod nightly {
-    use super::*;
-
-    #[test]
-    fn go_sees_the_same_pixels() {
-        let mut command = Command::new("go");
-        command.arg("run").arg(decoder("image_png.go"));
-        sees_the_same_pixels(command);
-    }
-
-    #[test]
-    fn pngjs_sees_the_same_pixels() {
-        let mut command = Command::new("node");
-        command.arg(decoder("pngjs.mjs")).arg(legacy_node());
-        sees_the_same_pixels(command);
-    }
-}

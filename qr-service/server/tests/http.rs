@@ -50,27 +50,6 @@ fn a_client_that_closes_its_direction_is_answered_on_every_route() {
 }
 
 #[test]
-fn http_1_0_is_answered_and_the_connection_closed() {
-    let service = start(&[]);
-    for (path, status) in ROUTES {
-        let answer = exchange(service.addr, &format!("GET {path} HTTP/1.0\r\n\r\n"));
-        assert!(answer.starts_with(&format!("HTTP/1.0 {status} ")), "{path}: {answer}");
-        assert!(answer.contains("content-length: "), "{path}: {answer}");
-    }
-}
-
-#[test]
-fn a_target_may_have_its_host() {
-    let service = start(&[]);
-    for (path, status) in ROUTES {
-        let request =
-            format!("GET http://x{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-        let answer = exchange(service.addr, &request);
-        assert!(is_one(&answer, status), "{path}: {answer}");
-    }
-}
-
-#[test]
 fn a_request_without_its_host_or_with_two_is_refused() {
     let service = start(&[]);
     for hosts in ["", "host: x\r\nhost: x\r\n"] {
@@ -123,16 +102,6 @@ fn a_body_that_nobody_asked_for_is_no_request() {
             // The service may also close the connection after the first answer.
             assert!(rest.is_empty() || rest == ["400"], "{path} {body:?}: {statuses:?}");
         }
-    }
-}
-
-#[test]
-fn two_lengths_and_a_length_beside_chunks_are_refused() {
-    let service = start(&[]);
-    for headers in ["content-length: 1\r\ncontent-length: 2", "content-length: x"] {
-        let request = format!("POST /qrcode HTTP/1.1\r\nhost: x\r\n{headers}\r\n\r\na");
-        let answer = exchange(service.addr, &request);
-        assert!(is_one(&answer, 400), "{headers}: {answer}");
     }
 }
 

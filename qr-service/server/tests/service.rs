@@ -26,20 +26,6 @@ fn fails(environment: &[(&str, &str)]) -> Output {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order_on_one_connection() {
-    let service = start(&[]);
-    let mut stream = service.connect();
-    let requests: String = ["a", "%", "b"]
-        .map(|text| format!("GET /qrcode?text={text} HTTP/1.1\r\nhost: x\r\n\r\n"))
-        .concat();
-    stream.write_all(requests.as_bytes()).unwrap();
-    let mut stream = BufReader::new(stream);
-    for status in [200, 400, 200] {
-        assert_eq!(read_status(&mut stream, false), status);
-    }
-}
-
-#[test]
 fn a_valid_request_id_is_kept_and_an_invalid_one_replaced() {
     let service = start(&[]);
     let answer_to = |id: &str| {
@@ -80,38 +66,6 @@ fn a_client_that_sends_its_head_slowly_is_disconnected() {
     while stream.write_all(b"G").is_ok() {
         std::thread::sleep(Duration::from_millis(50));
         assert!(start.elapsed() < Duration::from_secs(20), "still open");
-    }
-}
-
-#[test]
-fn only_the_idle_timeout_closes_an_idle_connection() {
-    let service = start(&[("QR_IDLE_TIMEOUT", "1s")]);
-    let mut stream = BufReader::new(service.connect());
-    for _ in 0..2 {
-        stream.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-        assert_eq!(read_status(&mut stream, false), 200);
-        // The pauses are together longer than the timeout, which restarts with each answer.
-        std::thread::sleep(Duration::from_millis(700));
-    }
-    assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
-}
-
-#[test]
-fn a_head_may_pause_anywhere_on_a_new_and_on_a_kept_connection() {
-    let service = start(&[]);
-    let request = "\r\nGET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n";
-    let pause = || std::thread::sleep(Duration::from_millis(50));
-    let mut stream = BufReader::new(service.connect());
-    for cut in [0, 1, 2, 10, request.len() - 3, request.len() - 1] {
-        let (first, rest) = request.split_at(cut);
-        stream.get_mut().write_all(first.as_bytes()).unwrap();
-        pause();
-        // One write has the end of this head and the start of the next.
-        stream.get_mut().write_all(format!("{rest}{first}").as_bytes()).unwrap();
-        assert_eq!(read_status(&mut stream, false), 200, "cut at {cut}");
-        pause();
-        stream.get_mut().write_all(rest.as_bytes()).unwrap();
-        assert_eq!(read_status(&mut stream, false), 200, "cut at {cut}, second");
     }
 }
 
@@ -192,17 +146,6 @@ fn a_bad_setting_is_reported_in_one_line_and_no_port_is_bound() {
 }
 
 #[test]
-fn a_taken_port_is_reported_in_one_line() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = taken.local_addr().unwrap().to_string();
-    let output = fails(&[("QR_ADDR", &addr)]);
-    assert_eq!(output.status.code(), Some(1));
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(error.lines().count(), 1, "{error}");
-    assert!(error.contains(&addr) && error.contains("QR_ADDR"), "{error}");
-}
-
-#[test]
 fn logs_and_metrics_never_contain_the_text() {
     let mut service = start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
     let request = "GET /qrcode?text=sesame HTTP/1.1\r\nhost: x\r\nx-request-id: id-1\r\n\
@@ -278,13 +221,6 @@ fn metrics_count_requests_and_pictures() {
         assert!(metrics.lines().any(|l| l.starts_with(name)), "{name} in\n{metrics}");
     }
     assert!(metrics.ends_with("# EOF\n"));
-}
-
-#[test]
-fn metrics_are_there_before_the_first_request() {
-    let service = start(&[]);
-    let metrics = get(service.admin_addr, "/metrics");
-    assert!(metrics.contains("# TYPE http_request_duration_seconds histogram\n"), "{metrics}");
 }
 
 #[test]

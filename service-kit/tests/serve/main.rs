@@ -321,6 +321,17 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
     assert!(TcpStream::connect(server.addr()).is_err());
 }
 
+/// It could not know of the stop, and a request from another continent takes a tenth of the second that it is given.
+#[test]
+fn a_request_that_is_on_its_way_at_a_stop_is_answered() {
+    let mut server = start(serving(), hello());
+    let mut stream = connect(server.addr());
+    server.stop();
+    thread::sleep(Duration::from_millis(100));
+    assert!(ask(&mut stream).unwrap().ends_with("hello"));
+    server.join();
+}
+
 #[test]
 fn a_socket_s_file_has_its_mode_and_what_is_in_use_is_not_replaced() {
     let folder = TempDir::new().unwrap();

@@ -219,14 +219,6 @@ static void a_later_struct_of_options_is_taken_if_its_new_fields_have_their_defa
     }
 }
 
-static void no_options_are_200_px_margin_4_and_level_l(void)
-{
-    const char *text = "https://example.com/";
-    const struct qr_options options = {sizeof options, 200, 4, QR_LEVEL_L};
-    CHECK(is_same_picture(draw(text),
-                          draw_bytes(text, strlen(text), &options, QR_MAX_SERVICE_PNG)));
-}
-
 /* Draws into a buffer of exactly the length that the picture has. */
 static struct answer draw_query(const char *query, const char **media_type)
 {
@@ -262,21 +254,6 @@ static void a_query_gives_a_picture_or_its_faults(void)
     CHECK(faults.status == QR_STATUS_FAULTS && faults.png[0] == '[');
     CHECK(strcmp(media_type, "application/json") == 0);
     free(faults.png);
-}
-
-static void every_status_has_a_message_and_so_have_unknown_numbers(void)
-{
-    const char *unknown = qr_error_message(INT32_MIN);
-    CHECK(strlen(unknown) > 0);
-    CHECK(strcmp(qr_error_message(-1), unknown) == 0);
-    CHECK(strcmp(qr_error_message(QR_STATUS_UNKNOWN_OPTIONS + 1), unknown) == 0);
-    for (int32_t status = QR_STATUS_OK; status <= QR_STATUS_UNKNOWN_OPTIONS; status++) {
-        const char *message = qr_error_message(status);
-        CHECK(strlen(message) > 0);
-        CHECK(strcmp(message, unknown) != 0);
-        CHECK(strchr(message, '\n') == NULL);
-        CHECK(qr_error_message(status) == message);
-    }
 }
 
 static void the_version_is_that_of_pkg_config(void)
@@ -352,8 +329,6 @@ int main(int argc, char **argv)
     an_impossible_length_is_refused_without_reading();
     options_out_of_range_are_refused();
     a_later_struct_of_options_is_taken_if_its_new_fields_have_their_defaults();
-    no_options_are_200_px_margin_4_and_level_l();
-    every_status_has_a_message_and_so_have_unknown_numbers();
     the_version_is_that_of_pkg_config();
     threads_with_small_stacks_get_the_same_picture();
     if (failures > 0) {

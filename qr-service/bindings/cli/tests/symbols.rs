@@ -94,18 +94,6 @@ fn formats_have_the_bytes_of_qr_core() {
 }
 
 #[test]
-fn a_scale_gives_every_module_its_pixels() {
-    for (format, read) in [
-        ("png", (|bytes| Pixels::from_png(bytes).unwrap()) as fn(&[u8]) -> Pixels),
-        ("svg", pixels_of_svg),
-    ] {
-        let drawn = read(&draw(&["-f", format, "--scale", "5", "--margin", "3"]));
-        assert_eq!((drawn.width, drawn.height), (5 * (25 + 6), 5 * (25 + 6)), "{format}");
-        assert_eq!(decode(&drawn).bytes, TEXT.as_bytes(), "{format}");
-    }
-}
-
-#[test]
 fn a_picture_has_the_colours_and_the_title_asked_for() {
     let svg = draw(&["-f", "svg", "--dark", "#036", "--light", "ffe", "--title", "A & B"]);
     let symbol = encode(TEXT, Level::L).unwrap();

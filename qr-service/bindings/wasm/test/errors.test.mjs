@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import addon from '../../node/index.js';
-import { callRaw, generate, instantiateRaw, rawModule, withBytes } from './support/modules.mjs';
+import { generate } from './support/modules.mjs';
 
 function thrownBy(call) {
   try {
@@ -74,48 +74,5 @@ describe("errors are the addon's", () => {
         fromGetter,
       );
     }
-  });
-});
-
-describe('the raw module', () => {
-  const raw = instantiateRaw();
-
-  it('returns the documented numbers for failures', () => {
-    assert.equal(callRaw(raw, Buffer.from([0x66, 0xff])), -2);
-    assert.equal(callRaw(raw, '7'.repeat(7090), { size: 600 }), -3);
-    assert.equal(callRaw(raw, '7'.repeat(7089), { size: 600, level: 'M' }), -3);
-    assert.equal(callRaw(raw, 'x', { size: 28 }), -4);
-    assert.equal(callRaw(raw, 'x', { size: 0, space: 9 }), -4);
-    assert.equal(callRaw(raw, 'x', { margin: -1 }), -4);
-    assert.equal(callRaw(raw, 'x', { size: 16385, space: 9 }), -5);
-    for (const level of [4, -1]) assert.equal(callRaw(raw, 'x', { level }), -6);
-    withBytes(raw, Buffer.from('x'), (at) => {
-      assert.equal(raw.generate(0, 1, 200, 4, 0, at, 1), -1);
-      assert.equal(raw.generate(at, 1, 200, 4, 0, 0, 1), -1);
-      assert.equal(raw.generate(at, -1, 200, 4, 0, at, 1), -3);
-    });
-  });
-
-  it('leaves a buffer unchanged if it is one byte too small', () => {
-    const { length } = callRaw(raw, 'x');
-    assert.equal(callRaw(raw, 'x', { space: length - 1 }), -7);
-    assert.equal(callRaw(raw, 'x', { space: length }).length, length);
-    const marked = Buffer.alloc(length - 1, 0xa5);
-    withBytes(raw, Buffer.from('x'), (textAt) =>
-      withBytes(raw, marked, (at) => {
-        assert.equal(raw.generate(textAt, 1, 200, 4, 0, at, marked.length), -7);
-        assert.ok(marked.equals(new Uint8Array(raw.memory.buffer, at, marked.length)));
-      }),
-    );
-  });
-
-  it('allocates nothing for 0 bytes or too many', () => {
-    assert.equal(raw.alloc(0), 0);
-    assert.equal(raw.alloc(-1), 0);
-    raw.dealloc(0, 8);
-  });
-
-  it('has no imports', () => {
-    assert.deepEqual(WebAssembly.Module.imports(rawModule), []);
   });
 });

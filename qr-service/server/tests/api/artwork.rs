@@ -256,26 +256,6 @@ fn a_logo_that_is_too_large_gets_advice_that_works() {
 mod nightly {
     use super::*;
 
-    #[test]
-    fn every_shape_decodes_as_png_and_svg() {
-        let service = start(&[]);
-        let text = "https://example.com/a/longer/path";
-        for format in ["png", "svg"] {
-            for shape in ["square", "dots", "rounded"] {
-                for finders in ["square", "rounded", "circle"] {
-                    for more in
-                        ["", "&dark=036&light=ffe", "&light=0000", "&version_min=7", "&size=301"]
-                    {
-                        let query = format!(
-                            "/v1/qr.{format}?text={text}&shape={shape}&finder_shape={finders}{more}"
-                        );
-                        assert_reads(&get(service.addr, &query), text, &query);
-                    }
-                }
-            }
-        }
-    }
-
     /// Regression: full circles were unreadable at some scales. rxing failed at 8 pixels per module, and for version 7
     /// at 3.
     #[test]

@@ -244,16 +244,8 @@ fn one_wrong_item_of_a_thousand_is_named_and_nothing_is_sent() {
     }
 }
 
-/// Sends items, again if the service is too busy to draw them in time.
 fn post_items(addr: SocketAddr, items: &[Value]) -> Answer {
-    let body = Value::from(items).to_string();
-    loop {
-        let answer = post(addr, "", "application/json", body.as_bytes());
-        let is_late = answer.status == 422 && answer.faults() == ["items out-of-range"];
-        if answer.status != 503 && !is_late {
-            return answer;
-        }
-    }
+    post_in_time(addr, "/v1/batch", "application/json", Value::from(items).to_string().as_bytes())
 }
 
 #[test]

@@ -11,17 +11,9 @@ use crate::support::{Answer, LOGO, Picture, get, post_many, read, read_all, star
 
 const DPI: f64 = 150.0;
 
-/// Sends items, again if the service is too busy to draw them in time.
 fn post(addr: SocketAddr, query: &str, items: &[Value]) -> Answer {
     let body = Value::from(items).to_string();
-    loop {
-        let target = format!("/v1/labels{query}");
-        let answer = post_many(addr, &target, "application/json", body.as_bytes());
-        let is_late = answer.status == 422 && answer.faults() == ["items out-of-range"];
-        if answer.status != 503 && !is_late {
-            return answer;
-        }
-    }
+    post_in_time(addr, &format!("/v1/labels{query}"), "application/json", body.as_bytes())
 }
 
 /// Runs a program of poppler on a PDF; returns its output. Poppler repairs bad files with a warning, so none may occur.
@@ -339,14 +331,9 @@ fn three_pages_are_sent_whole_or_not_at_all() {
         let rows: String = (0..59).map(|i| format!("{i},no. {i}\n")).collect();
         format!("text,caption\n{rows}{last},last\n")
     };
-    let post = |table: String| loop {
+    let post = |table: String| {
         let target = "/v1/labels?rows=5&columns=5&caption_pt=5";
-        let answer = post_many(service.addr, target, "text/csv", table.as_bytes());
-        if answer.status != 503
-            && !(answer.status == 422 && answer.faults()[0].starts_with("items "))
-        {
-            return answer;
-        }
+        post_in_time(service.addr, target, "text/csv", table.as_bytes())
     };
     let sheet = post(table("59"));
     assert_eq!(sheet.status, 200, "{}", sheet.text());

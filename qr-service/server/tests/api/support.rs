@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use base64::Engine as _;
 use resvg::tiny_skia::{Color, Pixmap, Transform};
@@ -133,6 +134,18 @@ pub(crate) fn post_many(addr: SocketAddr, target: &str, media: &str, body: &[u8]
     let rest = &all[at + 4..];
     let body = if is_chunked { unchunk(rest) } else { rest.to_vec() };
     Answer { status: head[9..12].parse().unwrap(), headers, body }
+}
+
+/// Does so again while the service is too busy, or too slow for so many items.
+pub(crate) fn post_in_time(addr: SocketAddr, target: &str, media: &str, body: &[u8]) -> Answer {
+    loop {
+        let answer = post_many(addr, target, media, body);
+        let is_late = answer.status == 422 && answer.faults() == ["items out-of-range"];
+        if answer.status != 503 && !is_late {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn unchunk(mut rest: &[u8]) -> Vec<u8> {

@@ -15,42 +15,6 @@ fn chart(addr: SocketAddr, query: &str) -> Answer {
 }
 
 #[test]
-fn urls_found_in_programs_give_their_codes() {
-    let service = start(&ON);
-    let epc = "BCD%0A002%0A1%0ASCT%0A%0AName%0ADE89370400440532013000%0AEUR1%0A%0Anote%0A%0A";
-    for (query, size, text) in [
-        ("cht=qr&chs=150x150&chl=Hello+world&choe=UTF-8", 150, "Hello world"),
-        ("cht=qr&chl=3A9XhUksx&chs=180x180&choe=UTF-8&chld=L|2", 180, "3A9XhUksx"),
-        ("cht=qr&chl=3A9XhUksx&chs=180x180&choe=UTF-8&chld=L%7C2", 180, "3A9XhUksx"),
-        ("cht=qr&chl=A-1&chs=160x160&chld=L|0", 160, "A-1"),
-        (
-            "chs=200x200&chld=M|0&cht=qr&chl=otpauth://totp/a?secret=AB",
-            200,
-            "otpauth://totp/a?secret=AB",
-        ),
-        (
-            "cht=qr&chs=170x170&chl=https%3A%2F%2Fexample.com&chco=8B4513&chf=bg,s,fdf8f5",
-            170,
-            "https://example.com",
-        ),
-        (
-            "cht=qr&chs=100x100&chl=http://example.com/r.php?r=1&choe=UTF-8&c",
-            100,
-            "http://example.com/r.php?r=1",
-        ),
-        (
-            &format!("cht=qr&chl={epc}&chs=180x180&choe=UTF-8&chld=L|2"),
-            180,
-            "BCD\n002\n1\nSCT\n\nName\nDE89370400440532013000\nEUR1\n\nnote\n\n",
-        ),
-    ] {
-        let answer = chart(service.addr, query);
-        assert_eq!(seen(&answer), (size, size, text.to_owned()), "{query}");
-        assert_eq!(answer.header("content-type"), Some("image/png"));
-    }
-}
-
-#[test]
 fn each_parameter_has_its_values_and_its_default() {
     let service = start(&ON);
     let plain = chart(service.addr, "cht=qr&chs=150x150&chl=hello");

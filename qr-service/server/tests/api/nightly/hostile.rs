@@ -1,8 +1,5 @@
 //! Tests that the service's memory stays bounded, and `/qrcode` keeps answering, while clients ask for as much as they
-//! may, or read as slowly as they can.
-//!
-//! `cargo test --workspace --all-features --test api hostile -- --nocapture --test-threads 1` prints how long
-//! `/qrcode` took; one test compares it with the time that `/qrcode` takes alone.
+//! may, or read as slowly as they can. One test compares the time of `/qrcode` with that alone.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +12,9 @@ use service_kit::testing::{Service, connect, eventually};
 
 use crate::artwork::{logo, uri};
 use crate::decode::png_of;
-use crate::support::{files_of, get, post_json, post_many, resident_bytes, send, start};
+use crate::support::{
+    files_of, get, post_in_time, post_json, post_many, resident_bytes, send, start,
+};
 
 /// The most memory that the service may take for any requests.
 const MOST_BYTES: u64 = 128_000_000;
@@ -67,13 +66,9 @@ fn timed_beside<T>(service: &Service, what: &str, attack: impl FnOnce() -> T) ->
         (result, client.join().unwrap())
     });
     times.sort();
-    let (p99, slowest) = (times[times.len() * 99 / 100], times[times.len() - 1]);
+    let p99 = times[times.len() * 99 / 100];
     let resident = resident_bytes(service.child.id());
-    anstream::println!(
-        "{what}: {} requests of /qrcode, p99 {p99:?}, slowest {slowest:?}; {resident} bytes resident at most",
-        times.len()
-    );
-    assert!(resident < MOST_BYTES, "{resident} bytes");
+    assert!(resident < MOST_BYTES, "{what}: {resident} bytes");
     (result, p99)
 }
 
@@ -104,18 +99,6 @@ fn a_flood_of_the_largest_pictures_is_bounded_in_memory_and_partly_refused() {
     // Afterwards there is room again.
     assert_eq!(get(addr, "/v1/qr.png?text=a&dark=123").status, 200);
     let _: Value = get(addr, "/v1/qr.json?text=a").json();
-}
-
-#[test]
-fn many_logos_that_are_far_larger_than_their_files_take_bounded_memory() {
-    let service = start(&[]);
-    // The most pixels allowed, which take 4 MB, in a file of some kilobytes.
-    let body = json!({"text": "a", "logo": uri(&logo(1000, 1000, [32, 16, 192, 255]))});
-    let statuses = beside(&service, "logos", || {
-        at_once(40, |_| post_json(service.addr, "/v1/qr.png", &body).status)
-    });
-    assert!(statuses.contains(&200), "{statuses:?}");
-    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
 }
 
 /// Returns a PNG of 250 x 250 finder patterns.
@@ -215,17 +198,11 @@ fn batches_of_a_thousand_whose_last_item_is_wrong_send_nothing_in_bounded_memory
     items.push(json!({"text": "an item", "dark": "ff0"}));
     let body = Value::from(items).to_string();
     let answers = beside(&service, "batches with a wrong item", || {
-        let ask = || post_many(service.addr, "/v1/batch", "application/json", body.as_bytes());
+        let ask = || post_in_time(service.addr, "/v1/batch", "application/json", body.as_bytes());
         (0..3).map(|_| ask()).collect::<Vec<_>>()
     });
     for answer in answers {
-        assert_eq!(answer.status, 422, "{}", answer.text());
-        // The service may also refuse them because it is too busy to draw them in time.
-        let faults = answer.faults();
-        assert!(
-            faults == ["items[999].dark contrast"] || faults == ["items out-of-range"],
-            "{faults:?}"
-        );
+        assert_eq!((answer.status, answer.faults()), (422, vec!["items[999].dark contrast".into()]));
     }
 }
 
