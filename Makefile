@@ -166,7 +166,7 @@ test: ## run the tests that a change needs, including pages in Chromium
 
 test-all: ## run every test, an hour; PART=rust: only one part; CONTRIBUTING.md lists them
 	@$(SETUP) all
-	for part in $(or $(PART),rust docs bindings manifests fuzz newcomer measure); do
+	for part in $(or $(PART),rust docs bindings manifests fuzz mutants newcomer measure); do
 		echo "test-all: $$part"
 		$(MAKE) all-$$part
 	done
@@ -208,6 +208,24 @@ all-fuzz:
 			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(or $(SECONDS),30)) \
 			-max_len=$(or $(MAX_LEN),3000) -len_control=100 -verbosity=0 -print_final_stats=1
 	done
+
+# Changes the code that differs from SINCE, by default from main or else from the commit before, one place at a time, and
+# fails if no quick test of its crate notices. .cargo/mutants.toml lists what none needs to notice. What has not been
+# tried after 20 minutes is no failure.
+all-mutants:
+	since='$(SINCE)'
+	if [ -z "$$since" ]; then
+		since=$$(git merge-base HEAD origin/main 2>/dev/null || true)
+		test -n "$$since" -a "$$since" != "$$(git rev-parse HEAD)" || since=HEAD~1
+	fi
+	mkdir -p target/mutants
+	git diff "$$since" -- '*.rs' >target/mutants/since.diff
+	status=0
+	CARGO_TARGET_DIR=$$PWD/target/mutants/build timeout --signal INT 20m \
+		$(CARGO) mutants --in-diff target/mutants/since.diff --output target/mutants || status=$$?
+	# 2: some were missed; 3: tests did not end, which notices the change; 124: the time is over.
+	case $$status in 0 | 2 | 3 | 124) ;; *) exit $$status ;; esac
+	test ! -s target/mutants/mutants.out/missed.txt
 
 # Types the commands of the top README in a fresh clone of the last commit, in a bare Debian; with CLUSTER=file, those of
 # docs/getting-started-cluster.md.

@@ -11,6 +11,7 @@
 #     deploy/setup.sh languages  the languages of examples/rungs: make setup-languages
 #     deploy/setup.sh bench      make bench
 #     deploy/setup.sh fuzz       make test-all PART=fuzz
+#     deploy/setup.sh mutants    make test-all PART=mutants
 #     deploy/setup.sh manifests  to check the chart and score manifests: make test-all PART=manifests, make deploy-test
 #     deploy/setup.sh site       to make the website: make site
 #     deploy/setup.sh packages   to build its packages for other languages
@@ -19,7 +20,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "usage: deploy/setup.sh build|run|around|test|all|load|languages|bench|fuzz|manifests|site|packages|release|rehearsal ..." >&2
+    echo "usage: deploy/setup.sh build|run|around|test|all|load|languages|bench|fuzz|mutants|manifests|site|packages|release|rehearsal ..." >&2
     exit 2
 }
 
@@ -32,9 +33,10 @@ expand() {
     run) expand around ;;
     languages) expand run && expand wasm && expand python ;;
     packages) expand wasm && expand python ;;
+    mutants) expand test ;;
     manifests | fuzz) expand validate ;;
     test) expand run && expand wasm && expand python && expand validate ;;
-    all) expand test && expand load && expand languages && expand bench && expand fuzz && expand manifests ;;
+    all) expand test && expand load && expand languages && expand bench && expand fuzz && expand mutants && expand manifests ;;
     release) expand build ;;
     rehearsal) expand release && expand manifests ;;
     *) usage ;;
@@ -355,6 +357,7 @@ tools_in_rust() {
         PATH=$PWD/target/tools/bin:$PATH install_cargo_tool mdbook --version 0.5.4 --root target/tools \
             --no-default-features --features search
     fi
+    if wants mutants; then install_cargo_tool cargo-mutants --version 27.1.0 --root target/tools; fi
     if wants release; then install_release_tools; fi
 }
 
