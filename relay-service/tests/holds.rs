@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use service_kit::testing::{Service, connect, eventually, exchange, get};
+use service_kit::testing::{Service, connect, eventually};
 use support::clients::{LINES, body, bytes, fill, head, put, receive, serves, waiting};
 use support::{metric, relay_service};
 

@@ -17,7 +17,7 @@ use relay_service::home::homes::LEASE;
 use service_kit::free_addresses;
 use service_kit::testing::{Service, eventually, exchange, get};
 use support::edge::{Edge, home, served_by};
-use support::{Legacy, check_contract, metric, relay_service};
+use support::{Legacy, metric, relay_service};
 
 /// Two homes notice a restart of a side, or a change of the share, at different moments; a key must still get only one
 /// side.

@@ -5,15 +5,13 @@
 
 mod support;
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::Shutdown;
-use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 use service_kit::testing::{connect, eventually, exchange, get};
-use support::clients::{LINES, body, bytes, fill, head, put, receive, serves_at, slow_clients};
+use support::clients::{body, fill, head, put, receive};
 use support::edge::Edge;
 
 /// nginx reads no further than the relay's window, and looks for its client only when it reads or writes.

@@ -98,7 +98,8 @@ fn run_under_load(stack: &Stack) -> (Output, usize) {
                 }
                 scope.spawn(move || {
                     // In one pair in ten the sender leaves.
-                    let (leaves, is_whole) = (number % 10 == 0, play(proxy, number, number % 10 == 0));
+                    let (leaves, is_whole) =
+                        (number % 10 == 0, play(proxy, number, number % 10 == 0));
                     wrong.fetch_add(usize::from(!leaves && !is_whole), Ordering::Relaxed);
                 });
                 thread::sleep(Duration::from_millis(100));
@@ -115,7 +116,8 @@ fn run_under_load(stack: &Stack) -> (Output, usize) {
 
 /// Plays both halves of a pair, whose sender may leave midway. Returns whether the receiver got every byte.
 fn play(proxy: SocketAddr, number: u32, leaves: bool) -> bool {
-    let (key, bytes) = (format!("ramp-{number}-{:08x}", fastrand::u32(..)), fastrand::usize(1_000..200_000));
+    let (key, bytes) =
+        (format!("ramp-{number}-{:08x}", fastrand::u32(..)), fastrand::usize(1_000..200_000));
     let connect = || {
         let stream = TcpStream::connect(proxy)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;

@@ -11,13 +11,12 @@ use std::process::{Command, Output, Stdio};
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
-use contract::case;
 use qr_core::Level;
 use serde_json::Value;
 use service_kit::testing::{Process, certificate, eventually};
 use support::{
-    Fake, Reply, command, compared, kept, legacy_node, metric, mirror, picture, png_answer,
-    qr_service, qr_service_on, routes, start, text_of,
+    Fake, Reply, command, legacy_node, picture, png_answer, qr_service, qr_service_on, routes,
+    start, text_of,
 };
 
 /// Runs `carve compare` with one request per line of `texts` on standard input.

@@ -2,18 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::time::Duration;
-
-use compare::judge::{Answer, Asked, Judge, Verdict};
 use contract::decode::{
     Decoded, Pixels, decode_pixels, decode_pixels_by_rqrr, decode_pixels_by_rxing,
 };
 use encoding_rs::SHIFT_JIS;
 use fastrand::Rng;
-use http::HeaderMap;
 use qr_core::{Encoder, Fnc1, Level, Modes, Raster, Symbol, write_png};
-use route::JudgeSettings;
-use rustix::time::{ClockId, clock_gettime};
 
 const LEVELS: [Level; 4] = [Level::L, Level::M, Level::Q, Level::H];
 

@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,8 +11,8 @@ use std::time::{Duration, Instant};
 use qr_core::Level;
 use service_kit::testing::{eventually, exchange, get};
 use support::{
-    Fake, Reply, command, compared, error, kept, metric, mirror, picture, png_answer, png_of,
-    start, text_of,
+    Fake, Reply, command, compared, error, kept, metric, mirror, picture, png_answer, start,
+    text_of,
 };
 
 #[test]

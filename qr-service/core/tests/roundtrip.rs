@@ -6,7 +6,7 @@ mod support;
 
 use contract::decode::Decoded;
 use proptest::prelude::*;
-use qr_core::{Level, Raster, encode, generate, write_png};
+use qr_core::{Level, Raster, encode, generate};
 use support::decode_by_both;
 
 /// Generates texts of 1 to 512 bytes of UTF-8.

@@ -4,11 +4,10 @@
 
 mod support;
 
-use contract::decode::Pixels;
 use qr_core::{
     Color, Level, Palette, Raster, encode, generate, write_palette_png, write_smallest_png,
 };
-use support::{decode, pixels_of_half_blocks, pixels_of_svg, qr, qr_reading, written};
+use support::{qr, written};
 
 const TEXTS: [&str; 5] = [
     "https://example.com/some/path?with=a&query=string#and-more",

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, files_of, get, of_png, of_svg, padded, post_many, read, resident_bytes, start,
+    Answer, files_of, get, of_png, of_svg, padded, post_in_time, post_many, read, resident_bytes,
+    start,
 };
 
 fn post(addr: SocketAddr, query: &str, media: &str, body: &[u8]) -> Answer {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::decode::{decode, png_of};
-use crate::support::{Answer, LOGO, Picture, get, post_many, read, read_all, start};
+use crate::support::{Answer, LOGO, Picture, get, post_in_time, post_many, read, read_all, start};
 
 const DPI: f64 = 150.0;
 

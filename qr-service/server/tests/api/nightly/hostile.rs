@@ -202,7 +202,10 @@ fn batches_of_a_thousand_whose_last_item_is_wrong_send_nothing_in_bounded_memory
         (0..3).map(|_| ask()).collect::<Vec<_>>()
     });
     for answer in answers {
-        assert_eq!((answer.status, answer.faults()), (422, vec!["items[999].dark contrast".into()]));
+        assert_eq!(
+            (answer.status, answer.faults()),
+            (422, vec!["items[999].dark contrast".into()])
+        );
     }
 }
 
