@@ -154,6 +154,8 @@ front.trusted_proxies = ["10.0.0.0/8"] | | clients.conf | set_real_ip_from 10.0.
 front.trusted_proxies = ["10.0.0.0/8"] | | clients.conf | map $is_from_proxy $forwarded_port {
 front.max_line = "4k" | | front.conf | large_client_header_buffers 4 4k; | !proxy_buffer_size
  | | front.conf | proxy_buffer_size 64k; | !limit_conn
+ | | rest.conf | client_body_buffer_size 64k; | sendfile_max_chunk 32k;
+app.buffering = true | | rest.conf | !client_body | !sendfile
 headers.response = { X-A = "b", X-B = "" } | | front.conf | add_header X-A "b" always; | !add_header X-B
 headers.response = { X-A = "b", X-B = "" } | | front.conf | proxy_hide_header X-A; | proxy_hide_header X-B;
 front = { TLS, listen = [{ address = "[::1]:80", redirect = true }, { address = "127.0.0.1:443", tls = true }] } | \

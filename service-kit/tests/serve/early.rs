@@ -10,8 +10,14 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use super::*;
 
+const STATUSES: [u16; 8] = [400, 401, 404, 405, 413, 415, 429, 503];
 const BODY_BYTES: usize = 5_000_000;
 const HOUR: Duration = Duration::from_secs(3600);
+
+/// No timeout ends a connection, even if this process stands still for a while.
+fn patient() -> Serving {
+    Serving { idle_timeout: HOUR, write_timeout: None, drain_timeout: HOUR, ..serving() }
+}
 
 /// Answers with the status in the path and reads no body, except at `/length`.
 fn refusing() -> Router {
@@ -46,9 +52,9 @@ fn early_answers_arrive(tries: usize) {
     let folder = TempDir::new().unwrap();
     let socket = folder.path().join("a.sock");
     let addresses = [unix(&socket), "127.0.0.1:0".parse().unwrap()];
-    let server = start_on(&addresses, serving(), refusing());
+    let server = start_on(&addresses, patient(), refusing());
     let mut asked = Vec::new();
-    for status in [400, 401, 404, 405, 413, 415, 429, 503] {
+    for status in STATUSES {
         for headers in ["", "transfer-encoding: chunked\r\n", "expect: 100-continue\r\n"] {
             asked.push((status, request(status, headers)));
         }
@@ -74,10 +80,32 @@ fn an_early_answer_reaches_a_client_that_sends_on() {
     early_answers_arrive(2);
 }
 
-/// Each refused body would take its part of the connection's flow-control window, if it were not given back.
+/// A client that is still sending at a stop gets the answer that its request had before.
 #[test]
-fn over_http2_the_connection_outlives_early_answers() {
-    let server = start(Serving { protocol: Protocol::Http1And2, ..serving() }, refusing());
+fn an_early_answer_reaches_its_client_during_a_drain() {
+    let (inside, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (entered, wait) = (Arc::clone(&inside), Arc::clone(&release));
+    let refuse = async move || {
+        entered.notify_one();
+        wait.notified().await;
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let mut server = start(patient(), Router::new().route("/503", post(refuse)));
+    let mut stream = connect(server.addr());
+    let (head, body) = request(503, "");
+    stream.write_all(head.as_bytes()).unwrap();
+    runtime().block_on(inside.notified());
+    server.stop();
+    release.notify_one();
+    let answer = send(&mut stream, "", &body).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    drop(stream);
+    server.join();
+}
+
+/// Each refused body would take its part of the connection's flow-control window, if it were not given back.
+fn over_http2_early_answers_arrive(tries: usize) {
+    let server = start(Serving { protocol: Protocol::Http1And2, ..patient() }, refusing());
     runtime().block_on(async {
         let stream = tokio::net::TcpStream::connect(server.addr()).await.unwrap();
         let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
@@ -90,11 +118,18 @@ fn over_http2_the_connection_outlives_early_answers() {
             let status = answer.status().as_u16();
             (status, answer.into_body().collect().await.unwrap().to_bytes())
         };
-        for _ in 0..100 {
-            assert_eq!(ask("413").await, (413, "refused".into()));
+        for status in STATUSES {
+            for _ in 0..tries {
+                assert_eq!(ask(&status.to_string()).await, (status, "refused".into()));
+            }
         }
         assert_eq!(ask("length").await, (200, BODY_BYTES.to_string().into()));
     });
+}
+
+#[test]
+fn over_http2_the_connection_outlives_early_answers() {
+    over_http2_early_answers_arrive(15);
 }
 
 /// A connection whose request was refused, and that goes on sending.
@@ -107,7 +142,7 @@ fn lingering(server: &Server) -> TcpStream {
 
 #[test]
 fn a_client_that_sends_for_ever_or_nothing_is_closed() {
-    let idle = |idle_timeout| Serving { idle_timeout, drain_timeout: HOUR, ..serving() };
+    let idle = |idle_timeout| Serving { idle_timeout, ..patient() };
     let server = start(idle(Duration::from_secs(2)), refusing());
     let _silent = lingering(&server);
     assert_eq!(server.metric("http_requests_in_flight"), 0, "its answer has ended");
@@ -143,5 +178,10 @@ mod nightly {
     #[test]
     fn a_thousand_early_answers_of_each_kind_arrive() {
         super::early_answers_arrive(1000);
+    }
+
+    #[test]
+    fn a_thousand_early_answers_of_each_kind_arrive_over_http2() {
+        super::over_http2_early_answers_arrive(1000);
     }
 }

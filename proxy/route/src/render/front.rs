@@ -204,6 +204,13 @@ fn with_underscores(header: &str) -> Vec<String> {
     spellings
 }
 
+/// nginx writes all that a quick client sends before it looks whether the app has answered, unless a write leaves a part
+/// of its buffer (nginx.conf).
+const UNBUFFERED: &str = "proxy_request_buffering off;
+client_body_buffer_size 64k; # more than a write takes, so that nginx sees an early answer
+sendfile_max_chunk 32k;
+";
+
 /// The content of an app's location.
 pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &SideUrl) -> String {
     let app = &carve.app;
@@ -217,7 +224,7 @@ pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &
         let _ = writeln!(text, "proxy_next_upstream_tries {tries};");
     }
     if !app.buffering {
-        text += "proxy_request_buffering off;\n";
+        text += UNBUFFERED;
     }
     if app.websocket {
         text += "include headers.conf;\nproxy_set_header Upgrade $passed_upgrade;\n\
