@@ -5,12 +5,12 @@ import { digits, withUnit } from './units.js';
 const LEAST_PERCENT = 0.5;
 
 /**
- * Names the side that serves no clients; null if both do.
+ * Names the side that serves no clients, for "No traffic on"; null if both serve some.
  * @param {number | null} served the new side's percentage of clients' requests; null without requests
  * @param {[string, string]} names of the old and of the new side
  */
 export function idleSide(served, [oldName, newName]) {
-  if (served === null) return `${oldName} and ${newName}`;
+  if (served === null) return 'either side';
   if (served < LEAST_PERCENT) return newName;
   return served > 100 - LEAST_PERCENT ? oldName : null;
 }
@@ -36,10 +36,9 @@ export class Ratio {
     this.element.id = `ratio-${spec.id}`;
     this.parts = partsOf(this.element);
     this.queries = { [`ratio ${spec.id}`]: spec.expr, [`sides ${spec.id}`]: spec.sides.expr };
-    say(this.parts.who, `${oldName} uses`);
-    say(this.parts.what, spec.what);
     say(this.parts.oldName, oldName);
     say(this.parts.newName, newName);
+    this.show(null, null, null, null);
   }
 
   /**
@@ -55,8 +54,11 @@ export class Ratio {
   }
 
   show(ratio, oldValue, newValue, idle) {
-    const { unit } = this.spec;
+    const { unit, what } = this.spec;
     const nothing = insteadOf(ratio, oldValue, newValue, idle);
+    // Without a number there is no sentence around it: the card then says what both figures below are.
+    say(this.parts.who, nothing ? what[0].toUpperCase() + what.slice(1) : `${this.names[0]} uses`);
+    say(this.parts.what, nothing ? '' : what);
     say(this.parts.number, nothing ?? digits(ratio, true));
     this.element.classList.toggle('unknown', nothing !== null);
     say(this.parts.old, withUnit(oldValue, unit, true));

@@ -152,6 +152,12 @@ describe('the live page', () => {
       .getByText('No data yet. The shadow sent no requests in this range')
       .waitFor(PATIENCE);
     await page.locator('#ratio-latency').getByText('No data yet').waitFor();
+    await ratio(page, 'memory').getByText('No traffic on either side').waitFor(PATIENCE);
+    const card = await page.locator('#ratio-memory').innerText();
+    assert.match(
+      card,
+      /^The memory\s+No traffic on either side\s+Node\s+[\d.]+\sMB\s+Rust\s+[\d.]+\sMB$/,
+    );
     await page.locator('#split').getByText('50% to Rust').waitFor(PATIENCE);
     await page.locator('#ramp').getByText('No run').waitFor();
     const next = 'Next: nothing by itself. carve ramp qrcode moves the traffic in steps.';

@@ -162,21 +162,29 @@ describe('a comparison', () => {
     const sides = ['Left', 'Right'];
     assert.equal(idleSide(0, sides), 'Right');
     assert.equal(idleSide(100, sides), 'Left');
-    assert.equal(idleSide(null, sides), 'Left and Right');
+    assert.equal(idleSide(null, sides), 'either side');
     for (const served of [1, 50, 99]) assert.equal(idleSide(served, sides), null);
   });
 
-  it('says how many times as much the old side uses, above what each uses', () => {
-    const [number, old, ofNew] = [{}, {}, {}];
+  it('says how many times as much the old side uses, or else what the figures below are', () => {
+    const parts = Object.fromEntries(
+      ['who', 'number', 'what', 'old', 'new'].map((name) => [name, {}]),
+    );
     // Skips the constructor, which copies a template from the page.
     const ratio = Object.assign(Object.create(Ratio.prototype), {
-      spec: { unit: 'bytes' },
+      spec: { unit: 'bytes', what: 'the memory' },
+      names: ['Left', 'Right'],
       element: { classList: { toggle() {} } },
-      parts: { number, old, new: ofNew },
+      parts,
     });
-    ratio.show(5, 50e6, 10e6, null);
-    const texts = [number, old, ofNew].map(({ textContent }) => textContent);
-    assert.deepEqual(texts, ['5.00', '50.0\u00a0MB', '10.0\u00a0MB']);
+    const texts = (...shown) => {
+      ratio.show(...shown);
+      return Object.values(parts).map(({ textContent }) => textContent);
+    };
+    const figures = ['50.0\u00a0MB', '10.0\u00a0MB'];
+    assert.deepEqual(texts(5, 50e6, 10e6, null), ['Left uses', '5.00', 'the memory', ...figures]);
+    const idle = ['The memory', 'No traffic on either side', '', ...figures];
+    assert.deepEqual(texts(5, 50e6, 10e6, 'either side'), idle);
   });
 
   it('leaves out a number that says nothing', () => {

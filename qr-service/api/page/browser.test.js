@@ -52,6 +52,11 @@ async function onScreen(page) {
   return (await decodeQr(png)).bytes.toString();
 }
 
+/** Opens every group of options. */
+const openAll = (page) =>
+  page.evaluate(() => {
+    for (const it of document.querySelectorAll('#groups details')) it.open = true;
+  });
 const option = (page, name) => page.locator(`#option-${name}`);
 const code = (page) => page.locator('#code').textContent();
 
@@ -139,7 +144,7 @@ describe('the playground', () => {
 
   it('draws as the options say, in every format', async (t) => {
     const { page, problems } = await open(t);
-    await page.locator('summary', { hasText: 'More' }).click();
+    await openAll(page);
     await option(page, 'level').selectOption('H');
     await option(page, 'dark').fill('036');
     await option(page, 'size').fill('300');
@@ -162,7 +167,7 @@ describe('the playground', () => {
     await option(page, 'kind').selectOption('rmqr');
     await shows(page, /^rMQR version R/);
     await option(page, 'kind').selectOption('micro');
-    await page.locator('#problems li').first().waitFor();
+    await page.locator('.error:not(:empty)').first().waitFor();
     await option(page, 'text').fill('12345');
     await option(page, 'level').selectOption('');
     await shows(page, /^Micro QR version M1, mask/);
@@ -172,21 +177,23 @@ describe('the playground', () => {
     );
   });
 
-  it('warns before a picture stops to scan, and says why it is refused', async (t) => {
+  it('warns before a picture stops to scan, and says at the field why it is refused', async (t) => {
     const { page } = await open(t);
     const warnings = page.locator('#warnings');
-    await option(page, 'dark').fill('777');
-    await warnings.getByText('The contrast is 53 %').waitFor();
-    assert.equal(await onScreen(page), 'https://example.com/');
+    await openAll(page);
     await option(page, 'dark').fill('aaa');
-    await page.locator('#problems li').filter({ hasText: 'dark:' }).waitFor();
+    await page.locator('#fault-dark').getByText('darker').waitFor();
     assert.equal(await option(page, 'dark').getAttribute('aria-invalid'), 'true');
-    assert.match(await page.locator('#fault-dark').textContent(), /darker/);
     assert.ok(await page.locator('#frame.stale').isVisible());
+    assert.equal(await page.locator('#problems li').count(), 0);
+    // The line under the picture leads to the field, though its group is closed.
+    await page.evaluate(() => {
+      for (const it of document.querySelectorAll('#groups details')) it.open = false;
+    });
+    await page.locator('#state').getByRole('link', { name: 'Dark' }).click();
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'option-dark');
     await option(page, 'dark').fill('');
-    await option(page, 'margin').fill('1');
-    await warnings.getByText('quiet zone').waitFor();
-    await option(page, 'margin').fill('');
+    await openAll(page);
     await option(page, 'scale').fill('2');
     await warnings.getByText('2.0 pixels wide').waitFor();
     await option(page, 'scale').fill('');
@@ -195,6 +202,80 @@ describe('the playground', () => {
     await warnings.getByText('0.27 mm wide').waitFor();
     await option(page, 'version_min').fill('41');
     await page.locator('#fault-version_min').getByText('use 1 to 40').waitFor();
+  });
+
+  it('begins with content, looks, picture and download; options and their help open on demand', async (t) => {
+    const { page } = await open(t, PHONE);
+    for (const id of ['content', 'option-text', 'looks', 'picture', 'downloads']) {
+      assert.ok(await page.locator(`#${id}`).isVisible(), id);
+    }
+    assert.equal(await page.locator('#groups [data-option]:visible').count(), 0);
+    await page.locator('summary', { hasText: 'Size and format' }).click();
+    const [ask, help] = [page.getByLabel('Help: Margin'), page.locator('#help-margin')];
+    assert.ok(!(await help.isVisible()));
+    await ask.focus();
+    await page.keyboard.press('Enter');
+    await help.getByText('Quiet zone in modules.').waitFor();
+    assert.equal(await ask.getAttribute('aria-expanded'), 'true');
+  });
+
+  it('draws each look, and knows which one is chosen', async (t) => {
+    const { page, problems } = await open(t);
+    for (const look of await page.locator('#looks button').all()) {
+      assert.ok(
+        await look.locator('img').evaluate((it) => it.decode().then(() => it.naturalWidth)),
+      );
+      await look.focus();
+      await page.keyboard.press('Space');
+      await page.waitForTimeout(200);
+      await shows(page, /bytes/);
+      await becomes(page, /^https:\/\/example\.com\/$/);
+      const chosen = page.locator('#looks [aria-pressed=true]');
+      assert.equal(await chosen.textContent(), await look.textContent());
+    }
+    assert.deepEqual(problems, []);
+  });
+
+  it('shows grades with what to change, and says nothing where the service has none', async (t) => {
+    const { page } = await open(t);
+    const graded = (grade, advice) => ({
+      symbols: [{ grade, parameters: [{ name: 'symbol_contrast', grade, value: 0.53, advice }] }],
+    });
+    const documentOf = async (route, change) => {
+      const document = await (await route.fetch()).json();
+      change(document.paths);
+      await route.fulfill({ json: document });
+    };
+    const has = (is) =>
+      page.route('**/v1/openapi.json', (route) =>
+        documentOf(route, (paths) => {
+          delete paths['/v1/grade'];
+          if (is) paths['/v1/grade'] = {};
+        }),
+      );
+    await has(true);
+    await page.route('**/v1/grade', (route) => {
+      const isDrawn = route.request().headers()['content-type'] === 'image/png';
+      return route.fulfill({ json: isDrawn ? graded(4) : graded(2, 'use a darker dark') });
+    });
+    await page.reload();
+    await page.locator('#grade').getByText('Grade 4 of 4').click();
+    await page.locator('#grade').getByText('symbol contrast: 4 (0.53)').waitFor();
+    const dropped = await page.evaluateHandle(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(['a photograph'], 'photo.jpg', { type: 'image/jpeg' }));
+      return data;
+    });
+    await page.dispatchEvent('body', 'drop', { dataTransfer: dropped });
+    await page.locator('#checked').getByText('Grade 2 of 4').waitFor();
+    await page.locator('#checked').getByText('use a darker dark').waitFor();
+    assert.match(await page.locator('#checked').textContent(), /^photo\.jpg/);
+    assert.deepEqual(await findingsOf(page), []);
+    await has(false);
+    await page.reload();
+    await shows(page, /bytes/);
+    assert.equal(await page.locator('#grade').textContent(), '');
+    assert.ok(!(await page.locator('#check').isVisible()));
   });
 
   it('shows the last answer, whatever order they come in', async (t) => {
@@ -281,6 +362,8 @@ describe('the playground', () => {
   it('works by keyboard', async (t) => {
     const { page } = await open(t);
     await page.locator('#content').focus();
+    // Past the help of the field.
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Control+A');
     await page.keyboard.type('typed');
@@ -305,11 +388,12 @@ describe('the playground', () => {
         ['phone', PHONE],
       ]) {
         const { page } = await open(t, { ...options, colorScheme });
-        await page.locator('summary', { hasText: 'More' }).click();
+        await picture(page, `playground-${name}-${colorScheme}`);
+        await openAll(page);
         assert.equal(await overflowOf(page), 0, `${name} ${colorScheme}`);
         assert.deepEqual(await findingsOf(page), []);
         assert.equal(await onScreen(page), 'https://example.com/');
-        await picture(page, `playground-${name}-${colorScheme}`);
+        await picture(page, `playground-${name}-${colorScheme}-options`);
       }
     }
   });

@@ -4,9 +4,13 @@
 
 /** The groups of options. The last one also gets all options that are in no group. */
 const GROUPS = [
-  ['Picture', 'format size scale width_mm margin dark light shape finder_shape style ink'],
-  ['Symbol', 'kind level boost version_min version_max rmqr_height rmqr_width'],
-  ['More', 'caption title filename mode mask eci gs1 part'],
+  ['Size and format', 'format size scale width_mm margin'],
+  ['Colours and shapes', 'dark light shape finder_shape logo logo_size caption'],
+  [
+    'Symbol',
+    'kind level boost version_min version_max rmqr_height rmqr_width mask mode eci gs1 part',
+  ],
+  ['More', 'title filename style ink'],
 ].map(([heading, names]) => [heading, names.split(' ')]);
 const PIXELS = ['png', 'svg'];
 const PRINT = ['pdf', 'eps'];
@@ -102,7 +106,7 @@ function control(schema, name) {
 
 /** A colour has a text field for every notation, and the browser's colour picker beside it. */
 function withPalette(input) {
-  const start = `#${input.placeholder}`.replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3');
+  const start = `#${input.placeholder || '000'}`.replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3');
   const palette = element('input', { type: 'color', value: start, tabIndex: -1 });
   palette.setAttribute('aria-hidden', 'true');
   palette.addEventListener('input', () => {
@@ -116,7 +120,7 @@ function withPalette(input) {
   return element('div', { className: 'entry' }, input, palette);
 }
 
-/** One option: its label, its control, its description, and a place for its fault. */
+/** One option: its label, its control, its description behind a button, and a place for its fault. */
 export function field({ name, schema, description, required }) {
   const type = withoutNull(schema);
   const input = control(type, name);
@@ -126,22 +130,35 @@ export function field({ name, schema, description, required }) {
   const help = element('p', {
     className: 'help',
     id: `help-${name}`,
+    hidden: true,
     textContent: words(description ?? schema.description),
   });
   const fault = element('p', { className: 'help error', id: `fault-${name}` });
-  input.setAttribute('aria-describedby', `${help.id} ${fault.id}`);
+  input.setAttribute('aria-describedby', fault.id);
   const label = element('label', { htmlFor: input.id, textContent: title(name) });
-  const isColor = name === 'dark' || name === 'light';
+  const ask = element('button', { type: 'button', className: 'ask', textContent: '?' });
+  ask.ariaLabel = `Help: ${title(name)}`;
+  ask.ariaExpanded = 'false';
+  ask.addEventListener('click', () => {
+    help.hidden = !help.hidden;
+    ask.ariaExpanded = String(!help.hidden);
+  });
+  const isColor = schema.pattern?.includes('transparent');
   const row =
     type.type === 'boolean'
-      ? element('div', { className: 'check' }, input, ' ', label)
-      : element('div', {}, label, isColor ? withPalette(input) : input);
+      ? element('div', { className: 'check' }, input, ' ', label, ask)
+      : element(
+          'div',
+          {},
+          element('div', { className: 'check' }, label, ask),
+          isColor ? withPalette(input) : input,
+        );
   const made = element('div', { className: 'field' }, row, help, fault);
   made.dataset.option = name;
   return made;
 }
 
-/** The options of the document in groups, of which all but the last are open. */
+/** The options of the document in groups, all closed. */
 export function groups(parameters) {
   const named = new Set(GROUPS.flatMap(([, names]) => names));
   const rest = parameters.map((it) => it.name).filter((name) => !named.has(name));
@@ -151,7 +168,7 @@ export function groups(parameters) {
     const of = all.map((name) => parameters.find((it) => it.name === name)).filter(Boolean);
     const fields = element('div', { className: 'fields' }, ...of.map(field));
     const summary = element('summary', { textContent: heading });
-    return element('details', { open: !isLast }, summary, fields);
+    return element('details', {}, summary, fields);
   });
 }
 

@@ -1,14 +1,10 @@
 /** The playground: the form and its picture. The answer to the last request wins. */
 import { applies, element, field, groups, values } from './form.js';
+import { gradesOf, warnings } from './grade.js';
+import { LOOKS, lookButton, showLook } from './looks.js';
 import { SNIPPETS } from './snippets.js';
 
 const DEBOUNCE_MS = 150;
-/** Limits at which a picture still scans, but only just. The page warns beyond them. */
-const LITTLE_CONTRAST = 0.55;
-const FEW_PIXELS = 3;
-const SMALL_MODULE_MM = 0.33;
-const LARGE_SYMBOL = 117;
-
 const at = (id) => document.getElementById(id);
 const [form, content, frame, picture, state] = ['form', 'content', 'frame', 'picture', 'state'].map(
   at,
@@ -19,6 +15,7 @@ let timer;
 
 /** The path of the chosen content, without an extension. */
 const path = () => (content.value ? `/v1/payload/${content.value}` : '/v1/qr');
+const hasGrades = () => '/v1/grade' in api.paths;
 const isSecret = () => Boolean(content.value) && !api.paths[path()].get;
 
 /** The request for one format, with the options that have an effect on it. */
@@ -56,95 +53,57 @@ function showFields() {
   }
 }
 
+/** Says each fault at its field, and the faults that have no field under the picture. */
 function showProblem(problem, status) {
-  const faults = problem?.faults ?? [];
-  const shown = faults.filter(({ parameter, detail, suggestion }) => {
-    const place = at(`fault-${parameter}`);
+  const faults = problem?.faults ?? [
+    { detail: problem?.detail ?? `The service answered ${status}.` },
+  ];
+  const [links, lines] = [[], []];
+  for (const { parameter, detail, suggestion } of faults) {
+    const text = suggestion ? `${detail}; ${suggestion}` : detail;
     const input = at(`option-${parameter}`);
-    if (!place || input.closest('[hidden]')) return false;
-    place.textContent = suggestion ? `${detail}; ${suggestion}` : detail;
+    if (!input || input.closest('[hidden]')) {
+      lines.push(element('li', { textContent: parameter ? `${parameter}: ${text}` : text }));
+      continue;
+    }
+    at(`fault-${parameter}`).textContent = text;
     input.setAttribute('aria-invalid', 'true');
-    return true;
-  });
-  const lines = faults.map(({ parameter, detail, suggestion }) =>
-    [`${parameter}: ${detail}`, suggestion].filter(Boolean).join('; '),
-  );
-  if (!lines.length) lines.push(problem?.detail ?? `The service answered ${status}.`);
-  at('problems').replaceChildren(...lines.map((textContent) => element('li', { textContent })));
-  state.textContent = shown.length ? 'No picture: see the marked options.' : 'No picture.';
+    input.closest('details')?.setAttribute('open', '');
+    links.push(
+      ' ',
+      element('a', { href: `#${input.id}`, textContent: input.labels[0].textContent }),
+    );
+  }
+  at('problems').replaceChildren(...lines);
+  state.replaceChildren('No picture.', ...(links.length ? [' See', ...links] : []));
   frame.classList.add('stale');
 }
 
 function clear() {
   at('problems').replaceChildren();
   at('warnings').replaceChildren();
+  at('grade').replaceChildren();
   for (const it of form.querySelectorAll('[aria-invalid]')) it.removeAttribute('aria-invalid');
   for (const it of form.querySelectorAll('[id^="fault-"]')) it.textContent = '';
 }
 
-/** Luma of a colour over white, 0 to 1 (ITU-R BT.601), as decoders compute it. */
-function luma(color = '') {
-  const digits = color.replace(/^#/, '');
-  const pairs = digits.length < 6 ? digits.replace(/./g, '$&$&') : digits;
-  const [red, green, blue, alpha = 255] = pairs.match(/../g).map((it) => Number.parseInt(it, 16));
-  const over = (0.299 * red + 0.587 * green + 0.114 * blue) / 255;
-  return over * (alpha / 255) + (1 - alpha / 255);
-}
-
-/** Warnings about properties of a picture that are close to making it unreadable. */
-function warnings(format, headers) {
-  const {
-    kind = 'qr',
-    dark = '000',
-    light = 'fff',
-    size,
-    scale = 8,
-    width_mm = 40,
-    ...all
-  } = values(form);
-  const [width, height] = (headers.get('x-qr-modules') ?? '0x0').split('x').map(Number);
-  const standard = kind === 'qr' ? 4 : 2;
-  const margin = all.margin ?? standard;
-  const across = width + 2 * margin;
-  const found = [];
-  if (margin < standard && format !== 'json') {
-    found.push(
-      `The quiet zone is below ${standard} modules: leave that much light space around the picture.`,
-    );
-  }
-  const contrast = luma(light) - luma(dark);
-  if (['png', 'svg'].includes(format) && contrast < LITTLE_CONTRAST) {
-    found.push(
-      `The contrast is ${Math.round(contrast * 100)} %; below 40 % the service refuses the picture.`,
-    );
-  }
-  const pixels = size ? size / across : scale;
-  if ((format === 'png' || size) && pixels < FEW_PIXELS && format !== 'pdf' && format !== 'eps') {
-    found.push(
-      `A module is ${pixels.toFixed(1)} pixels wide: show it larger, or let it have ${across * FEW_PIXELS} pixels.`,
-    );
-  }
-  const millimetres = width_mm / across;
-  if (['pdf', 'eps'].includes(format) && millimetres < SMALL_MODULE_MM) {
-    found.push(
-      `A module is ${millimetres.toFixed(2)} mm wide; phones read ${SMALL_MODULE_MM} mm and more.`,
-    );
-  }
-  if (Math.max(width, height) >= LARGE_SYMBOL && kind === 'qr') {
-    found.push(
-      `The symbol has ${width} x ${height} modules: phones need it large and near. A shorter text helps.`,
-    );
-  }
-  return found;
+/** Grades a picture that somebody has. */
+async function check(picture) {
+  if (!picture || !hasGrades()) return;
+  at('check').scrollIntoView({ block: 'nearest' });
+  const { grades, detail = 'There is no QR code on it.' } = await gradesOf(picture);
+  at('checked').replaceChildren(picture.name, ...(grades.length ? grades : [`: ${detail}`]));
 }
 
 function showPicture(blob) {
   URL.revokeObjectURL(picture.src);
   picture.src = URL.createObjectURL(blob);
-  const text = values(form).text;
+  const { text, page = '' } = values(form);
   picture.alt = text ? `QR code of ${text}` : 'QR code';
   picture.hidden = false;
   at('characters').hidden = true;
+  // What is transparent shows the page that the picture is for.
+  frame.style.background = page && `#${page.replace('#', '')}`;
 }
 
 function describe(headers, bytes) {
@@ -165,25 +124,32 @@ function describe(headers, bytes) {
 
 async function showAnswer(format, answer, signal) {
   const blob = await answer.blob();
-  if (format === 'txt' || format === 'json') {
+  const isText = format === 'txt' || format === 'json';
+  let pixels = blob;
+  if (isText) {
     const text = await blob.text();
     at('characters').textContent =
       format === 'json' ? JSON.stringify(JSON.parse(text), null, 1) : text;
     at('characters').hidden = false;
     picture.hidden = true;
-  } else if (format === 'png' || format === 'svg') {
-    showPicture(blob);
   } else {
-    // Browsers cannot show PDF and EPS as images, so the page shows an SVG.
-    const shown = await ask(request('svg'), signal);
-    if (shown.ok) showPicture(await shown.blob());
+    // Browsers cannot show PDF and EPS as images, and grades are those of pixels: both take a PNG with the same options.
+    if (format !== 'png') {
+      const png = await ask(request('png'), signal);
+      pixels = png.ok ? await png.blob() : undefined;
+    }
+    const shown = format === 'svg' ? blob : pixels;
+    if (shown) showPicture(shown);
   }
   state.textContent = describe(answer.headers, blob.size);
-  const told = warnings(format, answer.headers).map((textContent) =>
+  const told = warnings(values(form), format, answer.headers).map((textContent) =>
     element('li', { textContent }),
   );
   at('warnings').replaceChildren(...told);
   frame.classList.remove('stale');
+  if (isText || !pixels || !hasGrades()) return;
+  const { grades } = await gradesOf(pixels, signal);
+  if (!signal.aborted) at('grade').replaceChildren(...grades);
 }
 
 /** Whether there is nothing to encode yet. */
@@ -221,6 +187,7 @@ async function update() {
 
 function changed() {
   showFields();
+  showLook(at('looks'), values(form));
   showCode();
   clearTimeout(timer);
   timer = setTimeout(update, DEBOUNCE_MS);
@@ -284,6 +251,8 @@ async function start() {
     if (kind) content.append(element('option', { value: kind, textContent: post.summary ?? kind }));
   }
   const parameters = api.paths['/v1/qr'].get.parameters.filter(({ name }) => name !== 'text');
+  at('looks').append(...LOOKS.map((look) => lookButton(look, form)));
+  at('check').hidden = !hasGrades();
   at('groups').replaceChildren(...groups(parameters));
   at('language').append(...SNIPPETS.map(([textContent]) => element('option', { textContent })));
   const formats = parameters.find(({ name }) => name === 'format').schema.enum.filter(Boolean);
@@ -300,6 +269,16 @@ async function start() {
   form.addEventListener('submit', (event) => event.preventDefault());
   at('language').addEventListener('change', showCode);
   at('copy').addEventListener('click', copy);
+  at('file').addEventListener('change', ({ target }) => check(target.files[0]));
+  for (const type of ['dragover', 'drop']) {
+    document.addEventListener(type, (event) => {
+      const { files, types } = event.dataTransfer;
+      // A text may still be dropped into a field.
+      if (!types.includes('Files')) return;
+      event.preventDefault();
+      check(files[0]);
+    });
+  }
   changed();
 }
 

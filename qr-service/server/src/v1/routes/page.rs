@@ -22,10 +22,12 @@ const STYLE: &str = "text/css; charset=utf-8";
 const INDEX: &str = include_str!("../../../../api/page/index.html");
 const DOCS: &str = include_str!("../../../../api/page/docs.html");
 /// Name, media type and content of each file.
-const ASSETS: [(&str, &str, &str); 6] = [
+const ASSETS: [(&str, &str, &str); 8] = [
     ("docs.js", SCRIPT, include_str!("../../../../api/page/docs.js")),
     ("form.js", SCRIPT, include_str!("../../../../api/page/form.js")),
+    ("grade.js", SCRIPT, include_str!("../../../../api/page/grade.js")),
     ("icon.svg", "image/svg+xml", include_str!("../../../../api/page/icon.svg")),
+    ("looks.js", SCRIPT, include_str!("../../../../api/page/looks.js")),
     ("page.css", STYLE, include_str!("../../../../api/page/page.css")),
     ("playground.js", SCRIPT, include_str!("../../../../api/page/playground.js")),
     ("snippets.js", SCRIPT, include_str!("../../../../api/page/snippets.js")),
