@@ -16,7 +16,7 @@ use serde_json::Value;
 use service_kit::testing::{Process, certificate, eventually};
 use support::{
     Fake, Reply, command, legacy_node, picture, png_answer, qr_service, qr_service_on, routes,
-    start, text_of,
+    text_of,
 };
 
 /// Runs `carve compare` with one request per line of `texts` on standard input.
