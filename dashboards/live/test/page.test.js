@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gridFor, isolated, onGrid, scrapedOn, timesOf, unknownPart } from '../grid.js';
-import { joined, separated } from '../prometheus.js';
+import { histories, joined, samples, separated, Unreachable } from '../prometheus.js';
 import { chosenRoute, filled, ofBothSides, titleOf } from '../routes.js';
-import { ageOf, axisTimes, withUnit } from '../units.js';
+import { ageOf, axisTimes, timeOf, withUnit } from '../units.js';
 
 const folder = new URL('../', import.meta.url);
 const read = (name) => readFileSync(new URL(name, folder), 'utf8');
@@ -21,6 +21,8 @@ describe('points in time', () => {
       assert.ok((end - start) / step <= 240);
       assert.ok(end - start > range - step);
     }
+    const hour = { start: 1_699_996_395, end: 1_699_999_995, step: 15 };
+    assert.deepEqual(gridFor(3600, 1_700_000_003.2), hour);
   });
 
   it('have null where there is no sample, and zero only where zero was measured', () => {
@@ -36,13 +38,14 @@ describe('points in time', () => {
     const newest = [
       [1000, 999],
       [1005, 980],
-      [1010, 980],
+      [1010, 989],
+      [1015, 995],
       [1020, 1018],
     ];
     const wasScraped = scrapedOn(newest, grid);
-    assert.deepEqual(wasScraped, [true, false, false, false, true]);
+    assert.deepEqual(wasScraped, [true, false, false, true, true]);
     const level = [1000, 1005, 1010, 1015, 1020].map((time) => [time, 3]);
-    assert.deepEqual(onGrid(level, grid, wasScraped), [3, null, null, null, 3]);
+    assert.deepEqual(onGrid(level, grid, wasScraped), [3, null, null, 3, 3]);
   });
 
   it('are asked for once, but for the newest, which late samples may change', () => {
@@ -78,12 +81,64 @@ describe('queries', () => {
     const found = separated(queries, series, ({ value }) => value);
     assert.deepEqual(found, { up: [3, 4], 'cpu 0': [] });
   });
+
+  it('are posted, and fail as unreachable or as Prometheus says', async (t) => {
+    const { signal } = new AbortController();
+    let answer;
+    const fetch = t.mock.method(globalThis, 'fetch', async () => answer);
+    const gives = (result, status = 200, body = { status: 'success', data: { result } }) => {
+      answer = { status, json: async () => body };
+    };
+    const metric = { asked_as: 'up' };
+    gives(['3', 'NaN'].map((value) => ({ metric, value: [7, value] })));
+    const found = (await samples(queries, signal)).up.map(({ value }) => value);
+    assert.deepEqual(found, [3, null]);
+    const [path, { method, body }] = fetch.mock.calls[0].arguments;
+    assert.deepEqual([path, method], ['prometheus/api/v1/query', 'POST']);
+    assert.equal(body.get('query'), joined(queries));
+    const grid = { start: 0, end: 5, step: 5 };
+    const one = {
+      metric,
+      values: [
+        [0, '2'],
+        [5, '+Inf'],
+      ],
+    };
+    gives([one]);
+    assert.deepEqual(await histories(queries, grid, signal), {
+      up: [
+        [0, 2],
+        [5, null],
+      ],
+      'cpu 0': [],
+    });
+    gives([one, one]);
+    await assert.rejects(
+      histories(queries, grid, signal),
+      /^Error: 2 series where one was expected: up$/,
+    );
+    for (const status of [502, 503, 504]) {
+      gives([], status);
+      await assert.rejects(samples(queries, signal), Unreachable);
+    }
+    for (const [error, says] of [
+      ['bad query', /^Error: bad query$/],
+      [undefined, /^Error: no reason given$/],
+    ]) {
+      gives([], 400, { status: 'error', error });
+      await assert.rejects(samples(queries, signal), says);
+    }
+  });
 });
 
 describe('numbers', () => {
   for (const [number, unit, text] of [
     [0, 'bytes', '0 B'],
     [393.4, 'bytes', '393 B'],
+    [999.5, 'bytes', '1 kB'],
+    [1_000_000_000, 'bytes', '1 GB'],
+    [7, 'count', '7'],
+    [0.000_000_012_3, 'count', '0'],
     [5_250_000, 'bytes', '5.25 MB'],
     [999_900, 'bytes', '1 MB'],
     [0.0000984, 'seconds', '98.4 µs'],
@@ -99,13 +154,16 @@ describe('numbers', () => {
   }
 
   it('ages are rounded', () => {
-    assert.deepEqual([8, 300, 7200].map(ageOf), ['8 s', '5 min', '2 h']);
+    const ages = [8, 89, 90, 5399, 5400].map(ageOf);
+    assert.deepEqual(ages, ['8 s', '89 s', '2 min', '90 min', '2 h']);
   });
 
   it('midnight is shown as a day', () => {
     const midnight = new Date(2026, 10, 21).getTime() / 1000;
     assert.deepEqual(axisTimes([midnight, midnight + 3600], 3600), ['21 Nov', '01:00']);
-    assert.deepEqual(axisTimes([midnight], 5), ['00:00:00']);
+    assert.deepEqual(axisTimes([midnight], 59), ['00:00:00']);
+    assert.deepEqual(axisTimes([midnight], 60), ['21 Nov']);
+    assert.equal(timeOf(midnight + 1), '00:00:01');
   });
 });
 
