@@ -17,13 +17,11 @@ pub struct Case {
     #[serde(default)]
     pub why: String,
     /// The path, for a route other than `/qrcode`. Then only what `expect` names is checked.
-    #[serde(default)]
     pub path: Option<String>,
     /// Request method.
     #[serde(default = "get")]
     pub method: String,
     /// The part after `?`, sent byte for byte. If `None`, there is no `?` either.
-    #[serde(default)]
     pub query: Option<Text>,
     /// Request headers. `{etag}` is replaced by the ETag of a plain GET of the same query.
     #[serde(default)]
@@ -46,22 +44,17 @@ pub struct Expect {
     /// The answer has one of these statuses.
     pub status: Vec<u16>,
     /// The text that the picture decodes to.
-    #[serde(default)]
     pub text: Option<Text>,
     /// The version of the picture.
-    #[serde(default)]
     pub version: Option<u8>,
     /// The whole body, if the contract defines it.
-    #[serde(default)]
     pub error: Option<String>,
     /// The whole body, for a case with a path.
-    #[serde(default)]
     pub body: Option<Text>,
     /// Headers of the answer, for a case with a path.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// Where the answer's `X-Request-Id` comes from.
-    #[serde(default)]
     pub request_id: Option<RequestId>,
 }
 

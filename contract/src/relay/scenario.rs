@@ -79,10 +79,8 @@ pub struct Request {
     #[serde(default)]
     pub headers: Vec<String>,
     /// How the body is framed; none if there is no body.
-    #[serde(default)]
     pub framing: Option<Framing>,
     /// The part of the body that is sent at once. With `length`, its length is the Content-Length.
-    #[serde(default)]
     pub body: Option<Text>,
 }
 

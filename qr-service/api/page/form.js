@@ -12,46 +12,13 @@ const GROUPS = [
   ],
   ['More', 'title filename style ink'],
 ].map(([heading, names]) => [heading, names.split(' ')]);
-const PIXELS = ['png', 'svg'];
-const PRINT = ['pdf', 'eps'];
-const PICTURES = [...PIXELS, ...PRINT];
-/** The formats and kinds of symbol that have an option; the others refuse it. */
-const FORMATS = {
-  size: PIXELS,
-  scale: PIXELS,
-  width_mm: PRINT,
-  dark: PICTURES,
-  light: PICTURES,
-  shape: PICTURES,
-  finder_shape: PICTURES,
-  logo: PICTURES,
-  logo_size: PICTURES,
-  caption: PICTURES,
-  margin: [...PICTURES, 'txt'],
-  compression: ['png'],
-  title: ['svg'],
-  style: ['txt'],
-  ink: ['txt'],
-};
-const KINDS = {
-  shape: ['qr'],
-  finder_shape: ['qr'],
-  logo: ['qr'],
-  logo_size: ['qr'],
-  boost: ['qr'],
-  gs1: ['qr'],
-  part: ['qr'],
-  mask: ['qr', 'micro'],
-  eci: ['qr', 'rmqr'],
-  version_min: ['qr', 'micro'],
-  version_max: ['qr', 'micro'],
-  rmqr_height: ['rmqr'],
-  rmqr_width: ['rmqr'],
-};
+/** The schemas of the options, which name the formats and kinds of symbol that have an option; the others refuse it. */
+const schemas = {};
 
 /** Whether an option has an effect with this format and kind. */
 export function applies(name, format, kind) {
-  return (FORMATS[name]?.includes(format) ?? true) && (KINDS[name]?.includes(kind) ?? true);
+  const { 'x-formats': formats, 'x-kinds': kinds } = schemas[name] ?? {};
+  return (formats?.includes(format) ?? true) && (kinds?.includes(kind) ?? true);
 }
 
 export function element(tag, properties = {}, ...children) {
@@ -160,6 +127,7 @@ export function field({ name, schema, description, required }) {
 
 /** The options of the document in groups, all closed. */
 export function groups(parameters) {
+  for (const { name, schema } of parameters) schemas[name] = schema;
   const named = new Set(GROUPS.flatMap(([, names]) => names));
   const rest = parameters.map((it) => it.name).filter((name) => !named.has(name));
   return GROUPS.map(([heading, names], index) => {

@@ -29,12 +29,7 @@ impl BitWriter<'_> {
     }
 
     fn put_segment(&mut self, mode: Mode, text: &[u8], range: usize) {
-        let indicator = match mode {
-            Mode::Numeric => 1,
-            Mode::Alphanumeric => 2,
-            Mode::Byte => 4,
-        };
-        self.put(indicator, 4);
+        self.put(mode.indicator(), 4);
         self.put(text.len() as u32, mode.count_bits(range));
         match mode {
             Mode::Numeric => {
@@ -50,7 +45,7 @@ impl BitWriter<'_> {
                     self.put(value, [0, 6, 11][part.len()]);
                 }
             }
-            Mode::Byte => {
+            Mode::Byte | Mode::Kanji => {
                 let (words, rest) = text.as_chunks::<4>();
                 words.iter().for_each(|w| self.put(u32::from_be_bytes(*w), 32));
                 rest.iter().for_each(|&b| self.put(u32::from(b), 8));

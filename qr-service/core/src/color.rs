@@ -6,15 +6,12 @@ use std::str::FromStr;
 use crate::error::Error;
 
 /// A colour in sRGB with its opacity.
-///
-/// ```
-/// use qr_core::Color;
-///
-/// assert_eq!("#06c".parse(), Ok(Color::rgb(0x00, 0x66, 0xcc)));
-/// assert_eq!("0066CC80".parse(), Ok(Color { red: 0, green: 0x66, blue: 0xcc, alpha: 0x80 }));
-/// assert_eq!("0-102-204".parse(), Ok(Color::rgb(0, 102, 204)));
-/// assert!("blue".parse::<Color>().is_err());
-/// ```
+#[doc = example!(
+    assert_eq!("#06c".parse(), Ok(Color::rgb(0x00, 0x66, 0xcc)));
+    assert_eq!("0066CC80".parse(), Ok(Color { red: 0, green: 0x66, blue: 0xcc, alpha: 0x80 }));
+    assert_eq!("0-102-204".parse(), Ok(Color::rgb(0, 102, 204)));
+    assert!("blue".parse::<Color>().is_err());
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Color {
     /// Red, 0 to 255.
@@ -29,29 +26,17 @@ pub struct Color {
 
 impl Color {
     /// Opaque black.
-    ///
-    /// ```
-    /// assert_eq!("000".parse(), Ok(qr_core::Color::BLACK));
-    /// ```
+    #[doc = example!(assert_eq!("000".parse(), Ok(Color::BLACK)))]
     pub const BLACK: Color = Color::rgb(0, 0, 0);
     /// Opaque white.
-    ///
-    /// ```
-    /// assert_eq!("fff".parse(), Ok(qr_core::Color::WHITE));
-    /// ```
+    #[doc = example!(assert_eq!("fff".parse(), Ok(Color::WHITE)))]
     pub const WHITE: Color = Color::rgb(255, 255, 255);
     /// No colour at all.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Color::TRANSPARENT.alpha, 0);
-    /// ```
+    #[doc = example!(assert_eq!(Color::TRANSPARENT.alpha, 0))]
     pub const TRANSPARENT: Color = Color { red: 255, green: 255, blue: 255, alpha: 0 };
 
     /// An opaque colour.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Color::rgb(0, 102, 204).to_string(), "#0066cc");
-    /// ```
+    #[doc = example!(assert_eq!(Color::rgb(0, 102, 204).to_string(), "#0066cc"))]
     pub const fn rgb(red: u8, green: u8, blue: u8) -> Self {
         Color { red, green, blue, alpha: 255 }
     }

@@ -8,15 +8,10 @@ use crate::symbol::Symbol;
 use crate::version::{blocks, total_codewords};
 
 /// How many codewords of a block a covered area touches, and how many the block can correct.
-///
-/// ```
-/// use qr_core::{Level, encode};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let whole = symbol.damage(0..symbol.size(), 0..symbol.size());
-/// assert_eq!((whole[0].touched, whole[0].correctable), (26, 4));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let whole = symbol.damage(0..symbol.size(), 0..symbol.size());
+    assert_eq!((whole[0].touched, whole[0].correctable), (26, 4));
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockDamage {
@@ -29,16 +24,12 @@ pub struct BlockDamage {
 impl Symbol {
     /// Counts, for each block in order, the codewords that have modules in these columns and rows. A codeword
     /// counts once, whether one of its modules is covered or all eight: either may make it wrong.
-    ///
-    /// ```
-    /// use qr_core::{Level, encode};
-    ///
-    /// let symbol = encode("https://example.com/some/path", Level::H)?;
-    /// let middle = symbol.size() / 2;
-    /// let blocks = symbol.damage(middle - 2..middle + 3, middle - 2..middle + 3);
-    /// assert!(blocks.iter().all(|block| block.touched <= block.correctable / 2));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = encode("https://example.com/some/path", Level::H)?;
+        let middle = symbol.size() / 2;
+        let blocks = symbol.damage(middle - 2..middle + 3, middle - 2..middle + 3);
+        assert!(blocks.iter().all(|block| block.touched <= block.correctable / 2));
+    )]
     pub fn damage(&self, columns: Range<usize>, rows: Range<usize>) -> Vec<BlockDamage> {
         let size = self.size();
         let total = total_codewords(self.version);

@@ -3,7 +3,7 @@
 use crate::codewords::{interleave, write_codewords};
 use crate::error::Error;
 use crate::level::Level;
-use crate::matrix::{self, Apart, Sizes, Word};
+use crate::matrix::{self, APART, Sizes, Word};
 use crate::segment::{
     CONTINUES, Choices, RANGES, Segmentation, is_best_as_bytes, least_bits, segment,
 };
@@ -19,11 +19,11 @@ fn too_long(text: &[u8], level: Level) -> Error {
     Error::TooLong { needed_bits: least_bits(text, range), available_bits, smallest_version: None }
 }
 
-/// Draws a message with buffers for all versions up to `$version`, in lines of `$word`.
+/// Draws a message with buffers for all versions up to `$version`, in lines of `$word`, and `$more` lines.
 macro_rules! draw_up_to {
-    ($version:literal, $word:ty, $message:expr) => {{
+    ($version:literal, $word:ty, $message:expr, $more:expr) => {{
         const S: Sizes = Sizes::up_to($version, <$word as Word>::BITS as u32);
-        $message.draw::<$word, { S.words }, { S.lines }, { S.codewords }>()
+        $message.draw::<$word, { S.words }, { S.lines + $more }, { S.codewords + 2 * $more }>()
     }};
 }
 
@@ -72,10 +72,10 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, Error> {
     let message = Message { text, split: &split, range, version, level };
     // Lines of these versions take one `u32`, or one, two or three `u64`.
     Ok(match version {
-        1..=3 => draw_up_to!(3, u32, message),
-        4..=11 => draw_up_to!(11, u64, message),
-        12..=27 => draw_up_to!(27, u64, message),
-        _ => draw_up_to!(40, u64, message),
+        1..=3 => draw_up_to!(3, u32, message, 0),
+        4..=11 => draw_up_to!(11, u64, message, 0),
+        12..=27 => draw_up_to!(27, u64, message, 0),
+        _ => draw_up_to!(40, u64, message, 0),
     })
 }
 
@@ -120,7 +120,7 @@ fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     let beyond = !(!0 << (size % 64));
     let matrix = if WORDS * T::BITS <= 64 {
         let row = |y: usize| if y < size { lines[y][0].to_u64() & beyond } else { 0 };
-        Matrix::Narrow(std::array::from_fn(row))
+        Matrix::OneWord(std::array::from_fn(row))
     } else {
         let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
         for (row, line) in rows.iter_mut().zip(&lines).take(size) {
@@ -129,7 +129,7 @@ fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
             }
             row[size / 64] &= beyond;
         }
-        Matrix::Wide(rows)
+        Matrix::ThreeWords(rows)
     };
     Symbol { version, level, mask, matrix }
 }
@@ -147,10 +147,10 @@ impl DataCodewords<'_> {
     /// Adds error correction and draws the symbol.
     pub(crate) fn to_symbol(&self) -> Symbol {
         match self.version {
-            1..=3 => draw_up_to!(3, Apart<u32>, self),
-            4..=11 => draw_up_to!(11, Apart<u64>, self),
-            12..=27 => draw_up_to!(27, Apart<u64>, self),
-            _ => draw_up_to!(40, Apart<u64>, self),
+            1..=3 => draw_up_to!(3, u32, self, APART),
+            4..=11 => draw_up_to!(11, u64, self, APART),
+            12..=27 => draw_up_to!(27, u64, self, APART),
+            _ => draw_up_to!(40, u64, self, APART),
         }
     }
 

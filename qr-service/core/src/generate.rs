@@ -10,15 +10,11 @@ use crate::raster::Raster;
 ///
 /// The service calls `generate(text, Level::L, &Raster::SERVICE, out)`, which succeeds for every text
 /// of up to 512 bytes.
-///
-/// ```
-/// use qr_core::{Level, Raster, generate};
-///
-/// let mut png = b"what was there".to_vec();
-/// generate("https://example.com/", Level::L, &Raster::SERVICE, &mut png)?;
-/// assert!(png.starts_with(b"\x89PNG"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let mut png = b"what was there".to_vec();
+    generate("https://example.com/", Level::L, &Raster::SERVICE, &mut png)?;
+    assert!(png.starts_with(b"\x89PNG"));
+)]
 ///
 /// # Errors
 /// [`Error::TooLong`] if version 40 does not hold the text, [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`] if

@@ -5,13 +5,10 @@ use crate::error::Error;
 
 /// The font of captions, with the characters of Windows-1252, which PDF calls WinAnsiEncoding: Latin-1, the euro,
 /// dashes and quotation marks.
-///
-/// ```
-/// use qr_core::{Error, Helvetica};
-///
-/// assert_eq!(Helvetica::encode("5 €"), Ok(vec![0x35, 0x20, 0x80]));
-/// assert_eq!(Helvetica::encode("漢"), Err(Error::Character { character: '漢' }));
-/// ```
+#[doc = example!(
+    assert_eq!(Helvetica::encode("5 €"), Ok(vec![0x35, 0x20, 0x80]));
+    assert_eq!(Helvetica::encode("漢"), Err(Error::Character { character: '漢' }));
+)]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Helvetica;
@@ -24,10 +21,7 @@ const FROM_80: [char; 32] = [
 
 impl Helvetica {
     /// Encodes a text in Windows-1252, the font's encoding.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Helvetica::encode("Größe"), Ok(b"Gr\xf6\xdfe".to_vec()));
-    /// ```
+    #[doc = example!(assert_eq!(Helvetica::encode("Größe"), Ok(b"Gr\xf6\xdfe".to_vec())))]
     ///
     /// # Errors
     /// [`Error::Character`] for the first character that the font lacks.
@@ -37,10 +31,7 @@ impl Helvetica {
 
     /// The width of a text, as a multiple of the font size. A character that the font lacks counts as 1, the width of a
     /// Kanji.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Helvetica::width_em("Will"), (944.0 + 3.0 * 222.0) / 1000.0);
-    /// ```
+    #[doc = example!(assert_eq!(Helvetica::width_em("Will"), (944.0 + 3.0 * 222.0) / 1000.0))]
     pub fn width_em(text: &str) -> f64 {
         let width = |byte: u8| WIDTHS[usize::from(byte.saturating_sub(0x20))];
         let thousandths = text.chars().map(|it| u32::from(byte_of(it).map_or(1000, width)));

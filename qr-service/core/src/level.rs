@@ -3,13 +3,7 @@
 use std::fmt;
 
 /// Error correction level, ISO/IEC 18004 section 7.5.1: the share of codewords that can be restored.
-///
-/// ```
-/// use qr_core::Level;
-///
-/// assert_eq!("q".parse(), Ok(Level::Q));
-/// assert_eq!(Level::Q.to_string(), "Q");
-/// ```
+#[doc = example!(assert_eq!("q".parse(), Ok(Level::Q)); assert_eq!(Level::Q.to_string(), "Q"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// About 7 %.
@@ -24,12 +18,7 @@ pub enum Level {
 
 impl Level {
     /// Every level, the weakest first.
-    ///
-    /// ```
-    /// use qr_core::Level;
-    ///
-    /// assert_eq!(Level::ALL.map(|level| level.to_string()).concat(), "LMQH");
-    /// ```
+    #[doc = example!(assert_eq!(Level::ALL.map(|level| level.to_string()).concat(), "LMQH"))]
     pub const ALL: [Level; 4] = [Level::L, Level::M, Level::Q, Level::H];
 }
 

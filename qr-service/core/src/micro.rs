@@ -32,14 +32,10 @@ pub(crate) fn capacity(version: u8, level: Option<Level>) -> Option<usize> {
 }
 
 /// A Micro QR symbol, without its quiet zone, which is 2 modules wide.
-///
-/// ```
-/// use qr_core::{Level, MicroEncoder};
-///
-/// let symbol = MicroEncoder::new(Some(Level::Q)).encode("MICRO")?;
-/// assert_eq!((symbol.version(), symbol.modules().width()), (4, 17));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = MicroEncoder::new(Some(Level::Q)).encode("MICRO")?;
+    assert_eq!((symbol.version(), symbol.modules().width()), (4, 17));
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroSymbol {
     version: u8,
@@ -51,53 +47,31 @@ pub struct MicroSymbol {
 
 impl MicroSymbol {
     /// Version, 1 for M1 to 4 for M4.
-    ///
-    /// ```
-    /// use qr_core::MicroEncoder;
-    ///
-    /// assert_eq!(MicroEncoder::new(None).encode("123456")?.version(), 2);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert_eq!(MicroEncoder::new(None).encode("123456")?.version(), 2))]
     pub fn version(&self) -> u8 {
         self.version
     }
 
     /// Error correction level; `None` for M1, which only detects errors.
-    ///
-    /// ```
-    /// use qr_core::{Level, MicroEncoder};
-    ///
-    /// assert_eq!(MicroEncoder::new(None).encode("12345")?.level(), None);
-    /// assert_eq!(MicroEncoder::new(None).encode("123456")?.level(), Some(Level::L));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        assert_eq!(MicroEncoder::new(None).encode("12345")?.level(), None);
+        assert_eq!(MicroEncoder::new(None).encode("123456")?.level(), Some(Level::L));
+    )]
     pub fn level(&self) -> Option<Level> {
         self.level
     }
 
     /// Mask pattern reference, 0 to 3.
-    ///
-    /// ```
-    /// use qr_core::MicroEncoder;
-    ///
-    /// assert!(MicroEncoder::new(None).encode("12345")?.mask() < 4);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert!(MicroEncoder::new(None).encode("12345")?.mask() < 4))]
     pub fn mask(&self) -> u8 {
         self.mask
     }
 
     /// The modules: 11, 13, 15 or 17 a side.
-    ///
-    /// ```
-    /// use qr_core::MicroEncoder;
-    ///
-    /// assert_eq!(MicroEncoder::new(None).encode("12345")?.modules().width(), 11);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert_eq!(MicroEncoder::new(None).encode("12345")?.modules().width(), 11))]
     pub fn modules(&self) -> Modules<'_> {
         let size = size_of(self.version);
-        Modules::new(Rows::Wide(&self.rows[..size]), size)
+        Modules::new(Rows::ThreeWords(&self.rows[..size]), size)
     }
 
     /// Draws a message that fits the version, with `mask`, or with the mask of the best score if it is `None`.

@@ -1,14 +1,10 @@
 //! The modes that a message may be encoded in, and the encodings that go with them.
 
 /// The assignment number of UTF-8 for [`Encoder::eci`](crate::Encoder::eci).
-///
-/// ```
-/// use qr_core::{ECI_UTF_8, Encoder, Level};
-///
-/// let symbol = Encoder::new(Level::M).eci(ECI_UTF_8).encode("grüße")?;
-/// assert_eq!(symbol.version(), 1);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = Encoder::new(Level::M).eci(ECI_UTF_8).encode("grüße")?;
+    assert_eq!(symbol.version(), 1);
+)]
 pub const ECI_UTF_8: u32 = 26;
 
 /// The modes that an [`Encoder`](crate::Encoder) may use (ISO/IEC 18004 section 7.4).

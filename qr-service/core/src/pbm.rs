@@ -10,16 +10,11 @@ use crate::raster::{Line, Raster};
 const ROOM: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 
 /// Appends a PBM to `out`, with the same pixels as [`write_png`](crate::write_png).
-///
-/// ```
-/// use qr_core::{Level, Raster, encode, write_pbm};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let mut pbm = Vec::new();
-/// write_pbm(&symbol, &Raster::of_scale(&symbol, 2, 4), &mut pbm)?;
-/// assert!(pbm.starts_with(b"P4\n58 58\n"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let mut pbm = Vec::new();
+    write_pbm(&symbol, &Raster::of_scale(&symbol, 2, 4), &mut pbm)?;
+    assert!(pbm.starts_with(b"P4\n58 58\n"));
+)]
 ///
 /// # Errors
 /// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.

@@ -5,16 +5,12 @@ use crate::modules::Modules;
 use crate::symbol::ROW_WORDS;
 
 /// Size and margin of a picture.
-///
-/// ```
-/// use qr_core::{Level, Raster, encode, write_png};
-///
-/// let raster = Raster::new(300);
-/// let mut png = Vec::new();
-/// write_png(&encode("text", Level::M)?, &raster, &mut png)?;
-/// assert_eq!(png[16..20], 300_u32.to_be_bytes());
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let raster = Raster::new(300);
+    let mut png = Vec::new();
+    write_png(&encode("text", Level::M)?, &raster, &mut png)?;
+    assert_eq!(png[16..20], 300_u32.to_be_bytes());
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Raster {
@@ -39,28 +35,18 @@ pub(crate) struct Layout {
 
 impl Raster {
     /// The picture of the service's `GET /qrcode`: 200 px, a quiet zone of at least 4 modules.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Raster::SERVICE.size_px, 200);
-    /// ```
+    #[doc = example!(assert_eq!(Raster::SERVICE.size_px, 200))]
     pub const SERVICE: Raster = Raster::new(200);
 
     /// Maximum size of a picture, in pixels a side: 32 MB of pixels at one bit each.
-    ///
-    /// ```
-    /// use qr_core::{Level, Raster, encode, write_png};
-    ///
-    /// let raster = Raster::new(Raster::MAX_SIZE_PX + 1);
-    /// assert!(write_png(&encode("text", Level::M)?, &raster, &mut Vec::new()).is_err());
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let raster = Raster::new(Raster::MAX_SIZE_PX + 1);
+        assert!(write_png(&encode("text", Level::M)?, &raster, &mut Vec::new()).is_err());
+    )]
     pub const MAX_SIZE_PX: u32 = 16384;
 
     /// A picture of this width, with the standard's quiet zone of 4 modules.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Raster::new(200), qr_core::Raster::SERVICE);
-    /// ```
+    #[doc = example!(assert_eq!(Raster::new(200), Raster::SERVICE))]
     pub const fn new(size_px: u32) -> Self {
         Raster { size_px, margin_modules: 4 }
     }
@@ -70,14 +56,9 @@ impl Raster {
     }
 
     /// The picture with `scale_px` pixels per module and no spare pixels.
-    ///
-    /// ```
-    /// use qr_core::{Level, Raster, encode};
-    ///
-    /// let symbol = encode("text", Level::M)?;
-    /// assert_eq!(Raster::of_scale(&symbol, 10, 4).size_px, 10 * (21 + 2 * 4));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(symbol:
+        assert_eq!(Raster::of_scale(&symbol, 10, 4).size_px, 10 * (21 + 2 * 4));
+    )]
     pub fn of_scale<'a>(
         modules: impl Into<Modules<'a>>,
         scale_px: u32,

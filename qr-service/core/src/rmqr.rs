@@ -95,14 +95,10 @@ impl Kind {
 }
 
 /// A rectangular Micro QR symbol (rMQR), without its quiet zone, which is 2 modules wide.
-///
-/// ```
-/// use qr_core::{Level, RmqrEncoder};
-///
-/// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("RMQR")?;
-/// assert_eq!(symbol.modules().rows().len(), 7);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("RMQR")?;
+    assert_eq!(symbol.modules().rows().len(), 7);
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RmqrSymbol {
     index: usize,
@@ -113,42 +109,28 @@ pub struct RmqrSymbol {
 
 impl RmqrSymbol {
     /// Version, 1 for R7x43 to 32 for R17x139.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// let symbol = RmqrEncoder::new(Level::M).heights(17..=17).widths(139..=139).encode("1")?;
-    /// assert_eq!(symbol.version(), 32);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = RmqrEncoder::new(Level::M).heights(17..=17).widths(139..=139).encode("1")?;
+        assert_eq!(symbol.version(), 32);
+    )]
     pub fn version(&self) -> u8 {
         self.index as u8 + 1
     }
 
     /// Error correction level, M or H.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// assert_eq!(RmqrEncoder::new(Level::M).encode("1")?.level(), Level::M);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert_eq!(RmqrEncoder::new(Level::M).encode("1")?.level(), Level::M))]
     pub fn level(&self) -> Level {
         self.level
     }
 
     /// The modules: 7 to 17 rows of 27 to 139 modules.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("1")?;
-    /// assert_eq!(symbol.modules().width(), 43);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("1")?;
+        assert_eq!(symbol.modules().width(), 43);
+    )]
     pub fn modules(&self) -> Modules<'_> {
         let Kind { height, width, .. } = KINDS[self.index];
-        Modules::new(Rows::Wide(&self.rows[..usize::from(height)]), usize::from(width))
+        Modules::new(Rows::ThreeWords(&self.rows[..usize::from(height)]), usize::from(width))
     }
 
     /// Draws data codewords. Their number must be exactly what the size holds at this level.

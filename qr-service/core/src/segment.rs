@@ -7,15 +7,18 @@
 
 use crate::version::MAX_TEXT_BYTES;
 
-/// A mode of ISO/IEC 18004 section 7.4. Kanji mode is not used here: UTF-8 bytes that look like
-/// Shift JIS would decode to other text. [`crate::Encoder`] offers it as an option.
+/// A mode of ISO/IEC 18004 section 7.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Numeric,
     Alphanumeric,
     Byte,
+    /// Not used here: UTF-8 bytes that look like Shift JIS would decode to other text. [`crate::Encoder`] offers it as
+    /// an option.
+    Kanji,
 }
 
+/// The modes that are used here.
 const MODES: [Mode; 3] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte];
 
 /// The characters of alphanumeric mode in the order of their values (table 5).
@@ -58,7 +61,13 @@ impl Mode {
             Mode::Numeric => [10, 12, 14][range],
             Mode::Alphanumeric => [9, 11, 13][range],
             Mode::Byte => [8, 16, 16][range],
+            Mode::Kanji => [8, 10, 12][range],
         }
+    }
+
+    /// The mode indicator, of 4 bits.
+    pub(crate) fn indicator(self) -> u32 {
+        1 << self as u32
     }
 
     /// Bits of the mode indicator and the character count indicator.
@@ -67,12 +76,13 @@ impl Mode {
     }
 
     /// Cost of a character in sixths of a bit: 10/3 bits for a digit, 11/2 for an alphanumeric
-    /// character, 8 for a byte.
-    const fn sixth_bits(self) -> u32 {
+    /// character, 8 for a byte, 13 for a Kanji.
+    pub(crate) const fn sixth_bits(self) -> u32 {
         match self {
             Mode::Numeric => 20,
             Mode::Alphanumeric => 33,
             Mode::Byte => 48,
+            Mode::Kanji => 78,
         }
     }
 }

@@ -3,16 +3,11 @@
 use crate::modules::Modules;
 
 /// How to draw as text.
-///
-/// ```
-/// use qr_core::{Ink, Level, TextStyle, encode, write_ascii};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let mut text = String::new();
-/// write_ascii(&symbol, &TextStyle::default().margin_modules(2).ink(Ink::Dark), &mut text);
-/// assert_eq!(text.lines().count(), 21 + 2 * 2);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let mut text = String::new();
+    write_ascii(&symbol, &TextStyle::default().margin_modules(2).ink(Ink::Dark), &mut text);
+    assert_eq!(text.lines().count(), 21 + 2 * 2);
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextStyle {
@@ -60,16 +55,11 @@ pub enum Ink {
 
 /// Appends the symbol to `out` in half blocks: a character shows two modules, one above the other. Each
 /// line ends with a newline.
-///
-/// ```
-/// use qr_core::{Level, TextStyle, encode, write_half_blocks};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let mut text = String::new();
-/// write_half_blocks(&symbol, &TextStyle::default(), &mut text);
-/// assert_eq!(text.lines().count(), (21 + 2 * 4_usize).div_ceil(2));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let mut text = String::new();
+    write_half_blocks(&symbol, &TextStyle::default(), &mut text);
+    assert_eq!(text.lines().count(), (21 + 2 * 4_usize).div_ceil(2));
+)]
 pub fn write_half_blocks<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle, out: &mut String) {
     let picture = Picture::new(modules.into(), style);
     for y in (0..picture.height).step_by(2) {
@@ -87,16 +77,11 @@ pub fn write_half_blocks<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle,
 
 /// Appends the symbol to `out` in ASCII: `##` for a module that is drawn, two spaces for any other. Each
 /// line ends with a newline.
-///
-/// ```
-/// use qr_core::{Ink, Level, TextStyle, encode, write_ascii};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let mut text = String::new();
-/// write_ascii(&symbol, &TextStyle::default().margin_modules(0).ink(Ink::Dark), &mut text);
-/// assert!(text.starts_with("##############  "));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let mut text = String::new();
+    write_ascii(&symbol, &TextStyle::default().margin_modules(0).ink(Ink::Dark), &mut text);
+    assert!(text.starts_with("##############  "));
+)]
 pub fn write_ascii<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle, out: &mut String) {
     let picture = Picture::new(modules.into(), style);
     for y in 0..picture.height {

@@ -3,13 +3,7 @@
 use crate::level::Level;
 
 /// Bytes of the longest text that a symbol holds: 7,089 digits in version 40 at level L (table 7).
-///
-/// ```
-/// use qr_core::{Level, MAX_TEXT_BYTES, encode};
-///
-/// assert_eq!(encode(&"7".repeat(MAX_TEXT_BYTES), Level::L)?.version(), 40);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(assert_eq!(encode(&"7".repeat(MAX_TEXT_BYTES), Level::L)?.version(), 40))]
 pub const MAX_TEXT_BYTES: usize = 7089;
 
 /// The most symbols that structured append links.

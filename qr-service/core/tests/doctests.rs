@@ -17,11 +17,14 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn without_example(source: &str) -> (usize, Vec<&str>) {
     const ITEMS: [&str; 6] =
         ["pub fn ", "pub const ", "pub struct ", "pub enum ", "pub trait ", "pub type "];
-    let (mut has_example, mut count, mut missing) = (false, 0, Vec::new());
+    let (mut has_example, mut is_in_example) = (false, false);
+    let (mut count, mut missing) = (0, Vec::new());
     let code = source.split("#[cfg(test)]\nmod tests").next().unwrap();
     for line in code.lines().map(str::trim_start) {
         if line.starts_with("///") {
             has_example |= line.starts_with("/// ```");
+        } else if line.starts_with("#[doc = example!(") || is_in_example {
+            (has_example, is_in_example) = (true, !line.ends_with(")]"));
         } else if ITEMS.iter().any(|item| line.starts_with(item)) {
             count += 1;
             if !has_example {
@@ -51,8 +54,8 @@ fn every_public_item_has_an_example() {
 #[test]
 fn an_item_without_an_example_is_found() {
     let (count, missing) = without_example(
-        "/// Has one.\n/// ```\n/// ```\n#[must_use]\npub fn a() {\n}\n/// Has none.\npub const fn b() {\n\
+        "/// Has one.\n/// ```\n/// ```\n#[must_use]\npub fn a() {\n}\n#[doc = example!(symbol:\n    a();\n)]\npub fn e() {}\n/// Has none.\npub const fn b() {\n\
          pub(crate) fn c() {}\n    pub enum D {",
     );
-    assert_eq!((count, missing), (3, vec!["pub const fn b() {", "pub enum D {"]));
+    assert_eq!((count, missing), (4, vec!["pub const fn b() {", "pub enum D {"]));
 }

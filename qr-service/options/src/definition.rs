@@ -1,15 +1,21 @@
-//! The types and macros that define options.
+//! The types and macros that define parameters: options, and what the service takes besides.
 
 use serde_json::{Map, Value, json};
 
-/// One option: its name, description, type and limits.
+/// One parameter: its name, description, type and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// The name in queries and JSON.
     pub name: &'static str,
     /// The description, by lines.
     pub description: &'static [&'static str],
-    of: Of,
+    pub(crate) of: Of,
+    /// Whether it must be given.
+    pub is_required: bool,
+    /// The formats, and the kinds of symbol, that have the option; empty if all have it.
+    pub formats: &'static [&'static str],
+    /// See `formats`.
+    pub kinds: &'static [&'static str],
     default: Option<&'static str>,
     example: Option<&'static str>,
     format: Option<&'static str>,
@@ -18,9 +24,9 @@ pub struct Definition {
 
 /// A type with its limits.
 #[derive(Clone, Copy, Debug)]
-enum Of {
+pub(crate) enum Of {
     Boolean,
-    Integer(u32, u32),
+    Integer(u32, Option<u32>),
     Number(f64, f64),
     /// A text with a minimum and a maximum number of characters.
     Text(u32, u32),
@@ -30,9 +36,11 @@ enum Of {
 
 /// The names of an enum's values, and the description of the enum, by lines.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
-    pub(crate) description: &'static [&'static str],
-    pub(crate) names: &'static [&'static str],
+pub struct Named {
+    /// The description.
+    pub description: &'static [&'static str],
+    /// The names.
+    pub names: &'static [&'static str],
 }
 
 const fn of(of: Of) -> Definition {
@@ -40,6 +48,9 @@ const fn of(of: Of) -> Definition {
         name: "",
         description: &[],
         of,
+        is_required: false,
+        formats: &[],
+        kinds: &[],
         default: None,
         example: None,
         format: None,
@@ -47,54 +58,74 @@ const fn of(of: Of) -> Definition {
     }
 }
 
-/// A boolean option, by default false.
-pub(crate) const fn boolean() -> Definition {
+/// A boolean, by default false.
+pub const fn boolean() -> Definition {
     of(Of::Boolean).default("false")
 }
 
-/// An option with a whole number.
-pub(crate) const fn integer(low: u32, high: u32) -> Definition {
-    of(Of::Integer(low, high))
+/// A whole number.
+pub const fn integer(low: u32, high: u32) -> Definition {
+    of(Of::Integer(low, Some(high)))
 }
 
-/// An option with a number.
-pub(crate) const fn number(low: f64, high: f64) -> Definition {
+/// A whole number that only its type limits.
+pub const fn any_integer() -> Definition {
+    of(Of::Integer(0, None))
+}
+
+/// A number.
+pub const fn number(low: f64, high: f64) -> Definition {
     of(Of::Number(low, high))
 }
 
 /// A text of `low` to `high` characters.
-pub(crate) const fn text(low: u32, high: u32) -> Definition {
+pub const fn text(low: u32, high: u32) -> Definition {
     of(Of::Text(low, high))
 }
 
 /// A text whose length its own type limits.
-pub(crate) const fn any_text() -> Definition {
+pub const fn any_text() -> Definition {
     of(Of::AnyText)
 }
 
-/// An option with one of several names.
-pub(crate) const fn one_of(named: Named) -> Definition {
+/// One of several names.
+pub const fn one_of(named: Named) -> Definition {
     of(Of::Names(named))
 }
 
 impl Definition {
-    pub(crate) const fn described(
+    /// The definition of the parameter with this name, for [`parameters`](crate::parameters!).
+    #[doc(hidden)]
+    pub const fn of<T: Given>(
         self,
         name: &'static str,
         description: &'static [&'static str],
     ) -> Self {
-        Definition { name, description, ..self }
+        Definition { name, description, is_required: T::IS_REQUIRED, ..self }
     }
 
-    pub(crate) const fn default(self, text: &'static str) -> Self {
+    /// Adds the default, for people who read the schema.
+    pub const fn default(self, text: &'static str) -> Self {
         Definition { default: Some(text), ..self }
     }
 
-    pub(crate) const fn example(self, text: &'static str) -> Self {
+    /// Limits the option to these formats.
+    pub const fn formats(self, formats: &'static [&'static str]) -> Self {
+        Definition { formats, ..self }
+    }
+
+    /// Limits the option to these kinds of symbol.
+    pub const fn kinds(self, kinds: &'static [&'static str]) -> Self {
+        Definition { kinds, ..self }
+    }
+
+    /// Adds an example.
+    pub const fn example(self, text: &'static str) -> Self {
         Definition { example: Some(text), ..self }
     }
 
-    pub(crate) const fn format(self, name: &'static str) -> Self {
+    /// Adds the name of the values' format.
+    pub const fn format(self, name: &'static str) -> Self {
         Definition { format: Some(name), ..self }
     }
 
@@ -117,24 +148,28 @@ impl Definition {
     }
 
     /// Adds a regular expression for the values that the type's own code accepts, as far as one can describe them.
-    pub(crate) const fn pattern(self, expression: &'static str) -> Self {
+    pub const fn pattern(self, expression: &'static str) -> Self {
         Definition { pattern: Some(expression), ..self }
     }
 
-    /// The option in JSON Schema, as OpenAPI 3.1 uses it. An option may be null, which means that it is not given.
-    fn schema(&self) -> Value {
+    /// The parameter in JSON Schema, as OpenAPI 3.1 uses it. In JSON, one that is not required may be null, which means
+    /// that it is not given.
+    pub fn schema(&self, is_json: bool) -> Value {
+        let may_be_null = is_json && !self.is_required;
+        let or_null = |of: &str| if may_be_null { json!([of, "null"]) } else { json!(of) };
         let mut schema = match self.of {
-            Of::Boolean => json!({"type": ["boolean", "null"]}),
+            Of::Boolean => json!({"type": or_null("boolean")}),
             Of::Integer(low, high) => {
-                json!({"type": ["integer", "null"], "format": "int32", "minimum": low, "maximum": high})
+                json!({"type": or_null("integer"), "format": "int32", "minimum": low, "maximum": high})
             }
             Of::Number(low, high) => {
-                json!({"type": ["number", "null"], "format": "double", "minimum": low, "maximum": high})
+                json!({"type": or_null("number"), "format": "double", "minimum": low, "maximum": high})
             }
             Of::Text(low, high) => {
-                json!({"type": ["string", "null"], "minLength": low, "maxLength": high})
+                let least = (low > 0).then_some(low);
+                json!({"type": or_null("string"), "minLength": least, "maxLength": high})
             }
-            Of::AnyText => json!({"type": ["string", "null"]}),
+            Of::AnyText => json!({"type": or_null("string")}),
             Of::Names(Named { description, names }) => {
                 let description = joined(description);
                 // The case of all names is ignored. The schema lists both cases of single letters, but of longer
@@ -143,9 +178,12 @@ impl Definition {
                 let lower = letters.map(|name| name.to_lowercase());
                 let all: Vec<String> = names.iter().map(|it| it.to_string()).chain(lower).collect();
                 let of = json!({"type": "string", "description": description, "enum": all});
-                json!({"oneOf": [{"type": "null"}, of]})
+                if may_be_null { json!({"oneOf": [{"type": "null"}, of]}) } else { of }
             }
         };
+        if let Some(schema) = schema.as_object_mut() {
+            schema.retain(|_, limit| !limit.is_null());
+        }
         schema["description"] = joined(self.description).into();
         if let Some(default) = self.default {
             let is_text = matches!(self.of, Of::AnyText | Of::Text(..) | Of::Names(_));
@@ -159,15 +197,65 @@ impl Definition {
                 schema[name] = value.into();
             }
         }
+        for (name, limit) in [("x-formats", self.formats), ("x-kinds", self.kinds)] {
+            if !limit.is_empty() {
+                schema[name] = json!(limit);
+            }
+        }
         schema
     }
 }
 
-/// The schema of an object with these properties.
-pub(crate) fn schema_of(description: &[&str], definitions: &[Definition]) -> Value {
-    let properties: Map<String, Value> =
-        definitions.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
-    json!({"type": "object", "description": joined(description), "properties": properties})
+/// Whether a field must be given, and whether it is. The type of one that need not is an `Option`.
+pub trait Given {
+    /// Whether it must be given.
+    const IS_REQUIRED: bool = true;
+
+    /// Whether it is given.
+    fn is_given(&self) -> bool {
+        true
+    }
+}
+
+impl<T> Given for Option<T> {
+    const IS_REQUIRED: bool = false;
+
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+}
+impl Given for String {}
+impl Given for f64 {}
+
+/// A struct of parameters, defined by [`parameters`](crate::parameters!).
+pub trait Parameters {
+    /// The description of the struct, by lines.
+    const ABOUT: &'static [&'static str];
+    /// Every parameter.
+    const DEFINITIONS: &'static [Definition];
+
+    /// For each of them, whether it is given.
+    fn are_given(&self) -> Vec<bool>;
+
+    /// The parameters that are given.
+    fn given(&self) -> impl Iterator<Item = &'static Definition> {
+        let all = Self::DEFINITIONS.iter().zip(self.are_given());
+        all.filter(|(_, is_given)| *is_given).map(|(definition, _)| definition)
+    }
+
+    /// All parameters as a JSON Schema.
+    fn schema() -> Value {
+        let of = |it: &Definition| (it.name.to_owned(), it.schema(true));
+        let properties: Map<String, Value> = Self::DEFINITIONS.iter().map(of).collect();
+        let mut schema =
+            json!({"type": "object", "description": joined(Self::ABOUT), "properties": properties});
+        let required = Self::DEFINITIONS.iter().filter(|it| it.is_required).map(|it| it.name);
+        let required: Vec<&str> = required.collect();
+        if !required.is_empty() {
+            schema["required"] = required.into();
+        }
+        schema
+    }
 }
 
 /// The lines of a comment as one text.
@@ -176,64 +264,64 @@ fn joined(lines: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// Defines a struct of options, with the definition of each.
-macro_rules! options {
-    ($(#[doc = $about:literal])+ $type:ident {
+/// Defines a struct of parameters, with the definition of each: [`Parameters`]. Fields after a `+` are no parameters.
+#[macro_export]
+macro_rules! parameters {
+    ($(#[doc = $about:literal])+ #[derive($($derive:path),+)] $vis:vis $type:ident {
         $($(#[doc = $doc:literal])+ $name:ident: $of:ty = $definition:expr,)+
-    }) => {
+    } $(+ { $($more:tt)+ })?) => {
         $(#[doc = $about])+
-        #[derive(Clone, Debug, Default, serde::Deserialize)]
-        pub struct $type {
-            $($(#[doc = $doc])+ pub $name: Option<$of>,)+
-            /// Draws the Swiss cross of a QR-bill in the middle. No option sets this, only the payload of a bill.
-            #[serde(skip)]
-            pub has_swiss_cross: bool,
+        #[derive($($derive),+)]
+        $vis struct $type {
+            $($(#[doc = $doc])+ $vis $name: $of,)+
+            $($($more)+)?
         }
 
-        impl $type {
-            /// Every option.
-            pub const DEFINITIONS: &'static [crate::definition::Definition] = &[$(
-                $definition.described(stringify!($name), &[$($doc),+]),
+        impl $crate::definition::Parameters for $type {
+            const ABOUT: &'static [&'static str] = &[$($about),+];
+            const DEFINITIONS: &'static [$crate::Definition] = &[$(
+                $definition.of::<$of>(stringify!($name), &[$($doc),+]),
             )+];
 
-            /// All options as a JSON Schema.
-            pub fn schema() -> serde_json::Value {
-                crate::definition::schema_of(&[$($about),+], Self::DEFINITIONS)
+            fn are_given(&self) -> Vec<bool> {
+                vec![$($crate::definition::Given::is_given(&self.$name)),+]
             }
         }
     };
 }
 
 /// Defines an enum whose values have names.
+#[macro_export]
 macro_rules! names {
-    ($(#[doc = $about:literal])+ $(#[derive($derive:ident)])? $type:ident {
-        $($(#[$attribute:meta])+ $value:ident = $name:literal,)+
+    ($(#[doc = $about:literal])+ $(#[derive($derive:ident)])? $vis:vis $type:ident {
+        $($(#[$attribute:meta])* $value:ident = $name:literal,)+
     }) => {
         $(#[doc = $about])+
         #[derive(Clone, Copy, Debug, serde::Deserialize, PartialEq, Eq, Hash)]
         $(#[derive($derive)])?
-        pub enum $type {
-            $($(#[$attribute])+ #[serde(rename = $name)] $value,)+
+        $vis enum $type {
+            $($(#[$attribute])* #[serde(rename = $name)] $value,)+
         }
 
+        #[allow(dead_code, reason = "not every enum needs all of it")]
         impl $type {
             /// All values, in the order of their definition.
-            pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
+            $vis const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
             /// The names of all values, in the same order.
-            pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+            $vis const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
             /// The names with the description of the enum.
-            pub(crate) const NAMED: crate::definition::Named = crate::definition::Named {
+            $vis const NAMED: $crate::definition::Named = $crate::definition::Named {
                 description: &[$($about),+],
                 names: &Self::NAMES,
             };
 
             /// The value with this name, which must be in the usual case.
-            pub fn named(name: &str) -> Option<Self> {
+            $vis fn named(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|it| it.as_str() == name)
             }
 
             /// The name of the value.
-            pub fn as_str(self) -> &'static str {
+            $vis fn as_str(self) -> &'static str {
                 match self {
                     $($type::$value => $name,)+
                 }
@@ -241,5 +329,3 @@ macro_rules! names {
         }
     };
 }
-
-pub(crate) use {names, options};

@@ -15,7 +15,7 @@
 mod readme {}
 
 pub mod artwork;
-mod definition;
+pub mod definition;
 pub mod fault;
 pub mod options;
 pub mod parameters;
@@ -29,12 +29,13 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use artwork::Artwork;
-pub use definition::Definition;
+pub use definition::{Definition, Parameters};
 use fault::{Code, Fault};
 use options::{Format, Options};
 use parameters::{Schema, read_json, read_pairs, read_query};
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(&Options::schema()));
+/// The parameters of [`Options`].
+pub static OPTIONS: LazyLock<Schema> = LazyLock::new(Schema::of::<Options>);
 
 /// A drawn picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub struct Drawn {
 /// Every fault of the options, or the reason why the picture cannot be made.
 pub fn draw_query(query: &str) -> Result<Drawn, Vec<Fault>> {
     let mut faults = Vec::new();
-    let values = read_query(query, &[&SCHEMA], &mut faults);
+    let values = read_query(query, &[&OPTIONS], &mut faults);
     draw_values(&values, faults)
 }
 
@@ -63,7 +64,7 @@ pub fn draw_query(query: &str) -> Result<Drawn, Vec<Fault>> {
 /// Every fault of the options, or the reason why the picture cannot be made.
 pub fn draw_json(object: &str) -> Result<Drawn, Vec<Fault>> {
     let mut faults = Vec::new();
-    match read_json(object.as_bytes(), &[&SCHEMA], &mut faults) {
+    match read_json(object.as_bytes(), &[&OPTIONS], &mut faults) {
         Ok(values) => draw_values(&values, faults),
         Err(detail) => Err(vec![Fault::new("body", Code::Malformed, detail)]),
     }
@@ -85,8 +86,8 @@ pub fn check_value(name: &str, value: &str) -> Result<(), Fault> {
 /// Every fault of a name or a value.
 pub fn read_values(pairs: Vec<(String, String)>) -> Result<Options, Vec<Fault>> {
     let mut faults = Vec::new();
-    let values = read_pairs(pairs, &[&SCHEMA], &mut faults);
-    let options = SCHEMA.read(&values, &mut faults).unwrap_or_default();
+    let values = read_pairs(pairs, &[&OPTIONS], &mut faults);
+    let options = OPTIONS.read(&values, &mut faults).unwrap_or_default();
     if faults.is_empty() { Ok(options) } else { Err(faults) }
 }
 
@@ -95,7 +96,7 @@ fn draw_values(values: &Map<String, Value>, mut faults: Vec<Fault>) -> Result<Dr
         let fault = Fault::new("logo", Code::NotAllowed, "only the service decodes logos");
         faults.push(fault.suggest("send the request to qr-service"));
     }
-    let options: Options = SCHEMA.read(values, &mut faults).unwrap_or_default();
+    let options: Options = OPTIONS.read(values, &mut faults).unwrap_or_default();
     let format = options.format.unwrap_or(Format::Png);
     if options.caption.is_some() && format == Format::Png {
         let fault =

@@ -11,7 +11,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use qr_core::{Color, Error};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::definition::{any_text, boolean, integer, names, number, one_of, options, text};
+use crate::definition::{any_text, boolean, integer, number, one_of, text};
+use crate::{names, parameters};
 
 /// The most pixels a side, or 16.8 million in a square picture.
 pub const MAX_SIZE_PX: u32 = 4096;
@@ -22,87 +23,102 @@ pub const MAX_MM: f64 = 1000.0;
 const COLOUR: &str =
     "^(#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[0-9]+-[0-9]+-[0-9]+|transparent)$";
 
-options! {
+/// Formats of pictures, formats in pixels, and the kind of symbol that has most options.
+const PICTURES: &[&str] = &["png", "svg", "pdf", "eps"];
+const PIXELS: &[&str] = &["png", "svg"];
+const QR: &[&str] = &["qr"];
+
+parameters! {
     /// What to encode, and how to draw it. `text` or `data` is required; all other options have a default.
-    Options {
+    #[derive(Clone, Debug, Default, serde::Deserialize)]
+    pub Options {
         /// The text to encode, as UTF-8.
-        text: String = text(1, 113_424).example("https://example.com/"),
+        text: Option<String> = text(1, 113_424).example("https://example.com/"),
         /// Bytes to encode instead of a text: Base64 by RFC 4648, either alphabet, padded or not.
-        data: Bytes = text(2, 151_296).format("byte").pattern("^[A-Za-z0-9+/_-]+={0,2}$"),
+        data: Option<Bytes> = text(2, 151_296).format("byte").pattern("^[A-Za-z0-9+/_-]+={0,2}$"),
 
         /// The kind of symbol.
-        kind: Kind = one_of(Kind::NAMED).default("qr"),
+        kind: Option<Kind> = one_of(Kind::NAMED).default("qr"),
         /// Error correction level. The default is M. Micro QR has L, M and Q, and uses any of them by default; rMQR has
         /// M and H.
-        level: LevelName = one_of(LevelName::NAMED),
+        level: Option<LevelName> = one_of(LevelName::NAMED),
         /// Raises the level as far as the version has room for it. Only for `qr`.
-        boost: bool = boolean(),
+        boost: Option<bool> = boolean().kinds(QR),
         /// The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
-        version_min: u8 = integer(1, 40),
+        version_min: Option<u8> = integer(1, 40).kinds(&["qr", "micro"]),
         /// The largest version allowed.
-        version_max: u8 = integer(1, 40),
+        version_max: Option<u8> = integer(1, 40).kinds(&["qr", "micro"]),
         /// Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is the size with the smallest area.
-        rmqr_height: u8 = integer(7, 17),
+        rmqr_height: Option<u8> = integer(7, 17).kinds(&["rmqr"]),
         /// Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139.
-        rmqr_width: u8 = integer(27, 139),
+        rmqr_width: Option<u8> = integer(27, 139).kinds(&["rmqr"]),
         /// Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
-        mask: u8 = integer(0, 7),
+        mask: Option<u8> = integer(0, 7).kinds(&["qr", "micro"]),
         /// Mode of the data. `auto` mixes modes to take the fewest bits; `auto-kanji` uses Kanji mode as well.
-        mode: Mode = one_of(Mode::NAMED).default("auto"),
+        mode: Option<Mode> = one_of(Mode::NAMED).default("auto"),
         /// ECI assignment number that declares the encoding of the data: 26 is UTF-8, 20 is Shift JIS, which Kanji mode
         /// uses. Old readers print this header as text.
-        eci: u32 = integer(0, 999_999),
+        eci: Option<u32> = integer(0, 999_999).kinds(&["qr", "rmqr"]),
         /// Declares the data as GS1 element strings, with the character 0x1D as separator. Only for `qr`.
-        gs1: bool = boolean(),
+        gs1: Option<bool> = boolean().kinds(QR),
         /// Splits data that is too long for one symbol of `version_max` into up to 16 symbols (structured append),
         /// and draws the symbol with this number, counted from 1. Only for `qr`.
-        part: u8 = integer(1, 16),
+        part: Option<u8> = integer(1, 16).kinds(QR),
 
         /// The format. In the service, the path's extension or `Accept` can choose it too. The default is `png`.
-        format: Format = one_of(Format::NAMED),
+        format: Option<Format> = one_of(Format::NAMED),
         /// Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
-        margin: u32 = integer(0, 100),
+        margin: Option<u32> = integer(0, 100).formats(&["png", "svg", "pdf", "eps", "txt"]),
         /// Width in pixels, for `png` and `svg`. In a PNG all modules have the same whole number of pixels, and the
         /// symbol is centred.
-        size: u32 = integer(1, 4096),
+        size: Option<u32> = integer(1, 4096).formats(PIXELS),
         /// Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
         /// size by default: it fills the space that the page gives it.
-        scale: u32 = integer(1, 195),
+        scale: Option<u32> = integer(1, 195).formats(PIXELS),
         /// Compression of a `png`. `smallest` uses Zopfli up to a width of about 570 pixels, which takes up to 0.3 s;
         /// it excludes shapes, a logo and a caption.
-        compression: Compression = one_of(Compression::NAMED).default("fast"),
+        compression: Option<Compression> = one_of(Compression::NAMED).default("fast")
+            .formats(&["png"]),
         /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
-        width_mm: f64 = number(1.0, 1000.0).default("40"),
+        width_mm: Option<f64> = number(1.0, 1000.0).default("40").formats(&["pdf", "eps"]),
         /// Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
         /// without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,
         /// such as `cmyk(100,70,0,30)`; there the default is black ink alone.
-        dark: Ink = any_text().default("000").example("#036").pattern(COLOUR),
+        dark: Option<Ink> = any_text().default("000").example("#036").pattern(COLOUR)
+            .formats(PICTURES),
         /// Colour of the light modules and the quiet zone. `transparent` or `0000` draws no background, which is the
         /// default for `pdf` and `eps`.
-        light: Ink = any_text().default("fff").example("ffffff00").pattern(COLOUR),
+        light: Option<Ink> = any_text().default("fff").example("ffffff00").pattern(COLOUR)
+            .formats(PICTURES),
         /// Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
-        shape: Shape = one_of(Shape::NAMED).default("square"),
+        shape: Option<Shape> = one_of(Shape::NAMED).default("square").formats(PICTURES).kinds(QR),
         /// Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
-        finder_shape: FinderShape = one_of(FinderShape::NAMED).default("square"),
+        finder_shape: Option<FinderShape> = one_of(FinderShape::NAMED).default("square")
+            .formats(PICTURES).kinds(QR),
         /// Logo in the middle, for `png`, `svg`, `pdf` and `eps`: a PNG, JPEG or WebP of up to 256 kB and 4 million
         /// pixels, as a `data:` URI in Base64, or as a file in a form. URLs are not fetched. With a logo, the default
         /// level is H, and the version rises until each block of error correction can spare the codewords that the logo
         /// covers. Only for `qr`.
-        logo: Logo = text(1, 350_000).pattern("^[Dd][Aa][Tt][Aa]:[^,]*;base64,[A-Za-z0-9+/_-]*={0,2}$"),
+        logo: Option<Logo> = text(1, 350_000).pattern("^[Dd][Aa][Tt][Aa]:[^,]*;base64,[A-Za-z0-9+/_-]*={0,2}$")
+            .formats(PICTURES).kinds(QR),
         /// Width of the logo's field as a share of the symbol's.
-        logo_size: f64 = number(0.05, 0.5).default("0.2"),
+        logo_size: Option<f64> = number(0.05, 0.5).default("0.2").formats(PICTURES).kinds(QR),
         /// The characters of `txt`: half blocks, or ASCII.
-        style: Style = one_of(Style::NAMED).default("blocks"),
+        style: Option<Style> = one_of(Style::NAMED).default("blocks").formats(&["txt"]),
         /// The modules to draw as characters in `txt`: `light` for a dark terminal, `dark` for paper.
-        ink: InkedModules = one_of(InkedModules::NAMED).default("light"),
+        ink: Option<InkedModules> = one_of(InkedModules::NAMED).default("light").formats(&["txt"]),
         /// Title for screen readers, for `svg`.
-        title: String = text(1, 500),
+        title: Option<String> = text(1, 500).formats(&["svg"]),
         /// A line of text below the symbol, for `svg`, `pdf` and `eps`, and in the service also for `png`. A long line
         /// gets smaller letters. `pdf` and `eps` can show the characters of Windows-1252 (western Europe), a `png` also
         /// Greek and Cyrillic.
-        caption: String = text(1, 200),
+        caption: Option<String> = text(1, 200).formats(PICTURES),
         /// File name. With it, browsers download the picture instead of showing it.
-        filename: String = text(1, 200).pattern(r#"^[^/\\"\u0000-\u001F\u007F-\u009F]+$"#),
+        filename: Option<String> = text(1, 200).pattern(r#"^[^/\\"\u0000-\u001F\u007F-\u009F]+$"#),
+    } + {
+        /// Draws the Swiss cross of a QR-bill in the middle. No option sets this, only the payload of a bill.
+        #[serde(skip)]
+        pub has_swiss_cross: bool,
     }
 }
 
@@ -120,7 +136,7 @@ impl utoipa::ToSchema for Options {}
 names! {
     /// A kind of symbol.
     #[derive(Default)]
-    Kind {
+    pub Kind {
         /// QR.
         #[default]
         Qr = "qr",
@@ -140,7 +156,7 @@ impl Kind {
 
 names! {
     /// An error correction level.
-    LevelName {
+    pub LevelName {
         /// About 7 %.
         L = "L",
         /// About 15 %.
@@ -166,7 +182,7 @@ impl From<LevelName> for qr_core::Level {
 names! {
     /// How characters are encoded as bits.
     #[derive(Default)]
-    Mode {
+    pub Mode {
         /// Numeric, alphanumeric and byte mode, mixed to take the fewest bits.
         #[default]
         Auto = "auto",
@@ -201,7 +217,7 @@ impl From<Mode> for qr_core::Modes {
 
 names! {
     /// A format of a picture.
-    Format {
+    pub Format {
         /// PNG.
         Png = "png",
         /// SVG.
@@ -239,7 +255,7 @@ impl Format {
 names! {
     /// How a PNG is compressed.
     #[derive(Default)]
-    Compression {
+    pub Compression {
         /// Takes microseconds.
         #[default]
         Fast = "fast",
@@ -251,7 +267,7 @@ names! {
 names! {
     /// A shape of modules.
     #[derive(Default)]
-    Shape {
+    pub Shape {
         /// Squares.
         #[default]
         Square = "square",
@@ -265,7 +281,7 @@ names! {
 names! {
     /// A shape of finder patterns.
     #[derive(Default)]
-    FinderShape {
+    pub FinderShape {
         /// Squares.
         #[default]
         Square = "square",
@@ -279,7 +295,7 @@ names! {
 names! {
     /// How `txt` is drawn.
     #[derive(Default)]
-    Style {
+    pub Style {
         /// Half blocks, two modules per character.
         #[default]
         Blocks = "blocks",
@@ -291,7 +307,7 @@ names! {
 names! {
     /// The modules that are drawn as characters.
     #[derive(Default)]
-    InkedModules {
+    pub InkedModules {
         /// The light modules.
         #[default]
         Light = "light",

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use qr_options::fault::Fault;
 use qr_options::options::Options;
-use qr_options::{Definition, Drawn, draw_json, draw_query};
+use qr_options::{Definition, Drawn, Parameters, draw_json, draw_query};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -2,24 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::LazyLock;
-
 use proptest::prelude::*;
 use qr_options::options::Options;
-use qr_options::parameters::{Schema, read_query};
-
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(&Options::schema()));
+use qr_options::parameters::read_query;
+use qr_options::{OPTIONS, Parameters};
 
 /// Reads the options with the general reader; `None` if there is a fault.
 fn by_values(query: &str) -> Option<String> {
     let mut faults = Vec::new();
-    let values = read_query(query, &[&SCHEMA], &mut faults);
-    let options: Option<Options> = SCHEMA.read(&values, &mut faults);
+    let values = read_query(query, &[&OPTIONS], &mut faults);
+    let options: Option<Options> = OPTIONS.read(&values, &mut faults);
     options.filter(|_| faults.is_empty()).map(|options| format!("{options:?}"))
 }
 
 fn right(query: &str) -> Option<String> {
-    SCHEMA.read_right(query).map(|options: Options| format!("{options:?}"))
+    OPTIONS.read_right(query).map(|options: Options| format!("{options:?}"))
 }
 
 /// Generates names of options, and a few that are not.
@@ -60,10 +57,10 @@ proptest! {
 
 #[test]
 fn an_option_may_be_given_once_and_parts_may_be_empty() {
-    let options: Options = SCHEMA.read_right("&text=a+%C3%BC%2B&&size=200&level=Q&").unwrap();
+    let options: Options = OPTIONS.read_right("&text=a+%C3%BC%2B&&size=200&level=Q&").unwrap();
     assert_eq!(options.text.as_deref(), Some("a ü+"));
     assert_eq!((options.size, options.level.map(|it| it.as_str())), (Some(200), Some("Q")));
-    let options: Options = SCHEMA.read_right("text=tel:+1+2&level=q&size=+200").unwrap();
+    let options: Options = OPTIONS.read_right("text=tel:+1+2&level=q&size=+200").unwrap();
     assert_eq!(options.text.as_deref(), Some("tel:+1 2"));
     assert_eq!((options.size, options.level.map(|it| it.as_str())), (Some(200), Some("Q")));
     for wrong in [

@@ -41,16 +41,17 @@ pub(crate) fn quoted(hash: u64) -> HeaderValue {
 
 /// Whether `If-None-Match` matches the tag: it is `*`, or a list that is compared weakly (RFC 9110 section 13.1.2).
 pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    known(headers).any(|known| known == "*" || tag == known.strip_prefix("W/").unwrap_or(known))
+    listed_tags(headers)
+        .any(|known| known == "*" || tag == known.strip_prefix("W/").unwrap_or(known))
 }
 
 /// Whether `If-None-Match` is `*`: it matches every picture, but only one that exists.
 #[cfg(any(feature = "api", test))]
 pub(crate) fn is_any(headers: &HeaderMap) -> bool {
-    known(headers).any(|known| known == "*")
+    listed_tags(headers).any(|known| known == "*")
 }
 
-fn known(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+fn listed_tags(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
 }

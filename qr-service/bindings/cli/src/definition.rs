@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use qr_options::fault::Fault;
 use qr_options::options::Options;
-use qr_options::{Definition, check_value, read_values};
+use qr_options::{Definition, Parameters, check_value, read_values};
 
 /// Options, and `qr-draw`'s own flags or arguments for them.
 const OWN: [(&str, &str); 23] = [
@@ -38,12 +38,6 @@ const OWN: [(&str, &str); 23] = [
     ("title", "--title"),
     ("filename", "--output"),
 ];
-
-/// Options whose flags need another flag, or exclude others.
-const NEEDS: [(&str, &str); 3] =
-    [("rmqr_height", "rmqr"), ("rmqr_width", "rmqr"), ("logo_size", "logo")];
-const EXCLUDES: [(&str, &[&str]); 2] =
-    [("shape", &["micro", "rmqr"]), ("finder_shape", &["micro", "rmqr"])];
 
 /// A flag made from the definition of an option.
 struct Flag {
@@ -80,9 +74,9 @@ fn help_of(definition: &Definition) -> String {
 
 /// The values of these flags, by the names of the options.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Defined(Vec<(String, String)>);
+pub(crate) struct DefinedFlags(Vec<(String, String)>);
 
-impl Defined {
+impl DefinedFlags {
     pub(crate) fn options(&self) -> Result<Options, Vec<Fault>> {
         read_values(self.0.clone())
     }
@@ -92,7 +86,7 @@ impl Defined {
     }
 }
 
-impl Args for Defined {
+impl Args for DefinedFlags {
     fn augment_args(command: Command) -> Command {
         command.args(FLAGS.iter().map(argument))
     }
@@ -102,13 +96,13 @@ impl Args for Defined {
     }
 }
 
-impl FromArgMatches for Defined {
+impl FromArgMatches for DefinedFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = FLAGS.iter().filter_map(|Flag { definition, .. }| {
             let value = matches.get_one::<String>(definition.name)?;
             Some((definition.name.to_owned(), value.clone()))
         });
-        Ok(Defined(given.collect()))
+        Ok(DefinedFlags(given.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -121,12 +115,12 @@ fn argument(flag: &'static Flag) -> Arg {
     let name = flag.definition.name;
     let names = flag.definition.names();
     let mut argument = Arg::new(name).long(flag.long.as_str()).help(flag.help.as_str());
-    for (_, needed) in NEEDS.iter().filter(|(of, _)| *of == name) {
-        argument = argument.requires(*needed);
-    }
-    for (_, excluded) in EXCLUDES.iter().filter(|(of, _)| *of == name) {
-        argument = argument.conflicts_with_all(*excluded);
-    }
+    argument = match (name, flag.definition.kinds) {
+        ("logo_size", _) => argument.requires("logo"),
+        (_, ["qr"]) => argument.conflicts_with_all(["micro", "rmqr"]),
+        (_, ["rmqr"]) => argument.requires("rmqr"),
+        _ => argument,
+    };
     if names.is_empty() {
         let value = if flag.definition.is_text() { "TEXT" } else { "NUMBER" };
         argument.value_name(value).value_parser(move |value: &str| {
@@ -162,32 +156,4 @@ fn flag_of(name: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    /// A new option gets a flag automatically. An option in [`OWN`] must have the flag listed there.
-    #[test]
-    fn every_option_of_the_definition_has_a_flag() {
-        let command = crate::options::Options::command();
-        let has = |flag: &str| {
-            let is = |it: &Arg| it.get_long().is_some_and(|long| flag == format!("--{long}"));
-            command.get_arguments().any(is)
-        };
-        for Definition { name, .. } in Options::DEFINITIONS {
-            let flag = flag_of(name);
-            assert!(flag == "TEXT" || has(&flag), "{name}: {flag}");
-        }
-    }
-
-    #[test]
-    fn the_list_of_own_flags_has_only_options_of_the_definition() {
-        let of = |name: &str| Options::DEFINITIONS.iter().find(|it| it.name == name);
-        for name in OWN.iter().map(|(name, _)| name).chain(NEEDS.iter().map(|(name, _)| name)) {
-            assert!(of(name).is_some(), "{name}");
-        }
-        assert_eq!(of("shape").unwrap().names(), ["square", "dots", "rounded"]);
-    }
-}
+mod tests;

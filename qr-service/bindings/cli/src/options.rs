@@ -11,7 +11,7 @@ use qr_options::options as defined;
 use qr_options::plan::Plan;
 use service_kit::arguments::Usage;
 
-use crate::definition::{self, Defined};
+use crate::definition::{self, DefinedFlags};
 use crate::encoding::Encoding;
 use crate::input::Source;
 use crate::output::Target;
@@ -91,7 +91,7 @@ pub(crate) struct Options {
     logo: Option<PathBuf>,
 
     #[command(flatten)]
-    defined: Defined,
+    defined: DefinedFlags,
 
     /// Keep the newline at the end of standard input
     #[arg(long)]

@@ -73,7 +73,7 @@ impl Mistake {
     /// The error's `message`.
     pub fn message(&self) -> String {
         match self {
-            Mistake::Type(name, wanted) => format!("{name} must be {wanted}"),
+            Mistake::Type(name, expected) => format!("{name} must be {expected}"),
             Mistake::LoneSurrogate => "text has a lone surrogate, so it is not Unicode".to_owned(),
             Mistake::Level => "options.level must be 'L', 'M', 'Q' or 'H'".to_owned(),
             Mistake::Range(name, low, high) => {

@@ -12,14 +12,10 @@ impl Encoder {
     /// Encodes `data` in as few symbols as hold it, all of the same version: the smallest allowed version
     /// that needs no more symbols. If one symbol holds the data, it has no structured append header. No
     /// character of a text is divided between two symbols.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Level};
-    ///
-    /// let symbols = Encoder::new(Level::M).versions(1..=5).encode_append(&"word ".repeat(50))?;
-    /// assert_eq!(symbols.len(), 4);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbols = Encoder::new(Level::M).versions(1..=5).encode_append(&"word ".repeat(50))?;
+        assert_eq!(symbols.len(), 4);
+    )]
     ///
     /// # Errors
     /// [`Error::TooManySymbols`] if [`MAX_SYMBOLS`] of the highest version allowed do not hold

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::segments::{Mode, NEVER, Path, Segment, split};
+use super::segments::{NEVER, Path, Segment, split};
 use super::units::{Unit, units};
 use super::{Data, Encoder};
 use crate::bits::BitString;
@@ -10,19 +10,16 @@ use crate::error::Error;
 use crate::level::Level;
 use crate::micro::{self, MicroSymbol};
 use crate::modes::Modes;
+use crate::segment::Mode;
 
 /// Encodes text or bytes as Micro QR (ISO/IEC 18004), which has room for up to 35 digits, 21
 /// alphanumeric characters or 15 bytes. It has neither ECI nor FNC1 nor structured append, and its
 /// quiet zone is 2 modules wide.
-///
-/// ```
-/// use qr_core::{Level, MicroEncoder};
-///
-/// let symbol = MicroEncoder::new(Some(Level::L)).encode("12345")?;
-/// assert_eq!((symbol.version(), symbol.modules().width()), (2, 13));
-/// assert_eq!(MicroEncoder::new(None).encode("12345")?.version(), 1);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = MicroEncoder::new(Some(Level::L)).encode("12345")?;
+    assert_eq!((symbol.version(), symbol.modules().width()), (2, 13));
+    assert_eq!(MicroEncoder::new(None).encode("12345")?.version(), 1);
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct MicroEncoder {
@@ -36,40 +33,26 @@ pub struct MicroEncoder {
 impl MicroEncoder {
     /// An encoder for a level. M2 and M3 have levels L and M, M4 has L, M and Q; there is no H. `None` also
     /// allows version M1, which only detects errors and has no level.
-    ///
-    /// ```
-    /// use qr_core::MicroEncoder;
-    ///
-    /// let any = MicroEncoder::new(None).encode("123")?;
-    /// assert_eq!((any.version(), any.level()), (1, None));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let any = MicroEncoder::new(None).encode("123")?;
+        assert_eq!((any.version(), any.level()), (1, None));
+    )]
     pub fn new(level: Option<Level>) -> Self {
         MicroEncoder { level, versions: (1, 4), mask: None, modes: Modes::Automatic }
     }
 
     /// The versions allowed, within 1 for M1 to 4 for M4.
-    ///
-    /// ```
-    /// use qr_core::MicroEncoder;
-    ///
-    /// let symbol = MicroEncoder::new(None).versions(4..=4).encode("123")?;
-    /// assert_eq!(symbol.version(), 4);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = MicroEncoder::new(None).versions(4..=4).encode("123")?;
+        assert_eq!(symbol.version(), 4);
+    )]
     pub fn versions(mut self, versions: RangeInclusive<u8>) -> Self {
         self.versions = (*versions.start(), *versions.end());
         self
     }
 
     /// The mask pattern reference, 0 to 3; `None` chooses the mask with the best score.
-    ///
-    /// ```
-    /// use qr_core::MicroEncoder;
-    ///
-    /// assert_eq!(MicroEncoder::new(None).mask(3).encode("123")?.mask(), 3);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert_eq!(MicroEncoder::new(None).mask(3).encode("123")?.mask(), 3))]
     pub fn mask(mut self, mask: impl Into<Option<u8>>) -> Self {
         self.mask = mask.into();
         self
@@ -77,28 +60,20 @@ impl MicroEncoder {
 
     /// The modes to encode in. M1 has numeric mode only; alphanumeric mode begins at M2, byte and
     /// Kanji mode at M3.
-    ///
-    /// ```
-    /// use qr_core::{MicroEncoder, Modes};
-    ///
-    /// let symbol = MicroEncoder::new(None).modes(Modes::Byte).encode("123")?;
-    /// assert_eq!(symbol.version(), 3);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = MicroEncoder::new(None).modes(Modes::Byte).encode("123")?;
+        assert_eq!(symbol.version(), 3);
+    )]
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
         self
     }
 
     /// Encodes `data` in the smallest allowed version that holds it.
-    ///
-    /// ```
-    /// use qr_core::{Level, MicroEncoder};
-    ///
-    /// let symbol = MicroEncoder::new(Some(Level::M)).encode("MICRO QR")?;
-    /// assert_eq!((symbol.version(), symbol.level()), (3, Some(Level::M)));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = MicroEncoder::new(Some(Level::M)).encode("MICRO QR")?;
+        assert_eq!((symbol.version(), symbol.level()), (3, Some(Level::M)));
+    )]
     ///
     /// # Errors
     /// Those of [`Encoder::encode`], and [`Error::NoSuchSymbol`] if no allowed version has the level.
@@ -163,5 +138,5 @@ fn path(version: u8) -> Path {
 fn put_segment(out: &mut BitString, data: &[u8], segment: &Segment<'_>, version: u8) {
     let Some(count_bits) = count_bits(segment.mode, version) else { return };
     out.put(segment.mode as u32, u32::from(version) - 1);
-    segment.put(out, data, count_bits);
+    segment.put(out, data, count_bits, false);
 }

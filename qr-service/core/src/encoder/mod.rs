@@ -9,7 +9,6 @@ mod micro;
 #[cfg(feature = "rmqr")]
 mod rmqr;
 mod segments;
-mod stream;
 mod units;
 
 #[cfg(feature = "micro")]
@@ -30,15 +29,11 @@ use segments::Segments;
 use units::{Unit, units};
 
 /// What to encode: text, which is encoded as UTF-8, or bytes, which are encoded as they are.
-///
-/// ```
-/// use qr_core::{Data, Encoder, Level};
-///
-/// let (text, bytes) = (Data::from("text"), Data::from(b"text"));
-/// let encoder = Encoder::new(Level::M);
-/// assert!(encoder.encode(text)? == encoder.encode(bytes)?);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let (text, bytes) = (Data::from("text"), Data::from(b"text"));
+    let encoder = Encoder::new(Level::M);
+    assert!(encoder.encode(text)? == encoder.encode(bytes)?);
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data<'a> {
     /// Text. The modes with Kanji encode Kanji characters in Shift JIS.
@@ -87,14 +82,10 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Data<'a> {
 }
 
 /// The meaning of the data, as an FNC1 indicator declares it (section 7.4.8).
-///
-/// ```
-/// use qr_core::{Encoder, Fnc1, Level};
-///
-/// let gs1 = Encoder::new(Level::M).fnc1(Fnc1::Gs1);
-/// assert_eq!(gs1.encode("0109501101530003")?.version(), 1);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let gs1 = Encoder::new(Level::M).fnc1(Fnc1::Gs1);
+    assert_eq!(gs1.encode("0109501101530003")?.version(), 1);
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fnc1 {
@@ -109,14 +100,10 @@ pub enum Fnc1 {
 /// Encodes text or bytes (ISO/IEC 18004) with options.
 ///
 /// Without options it gives the same symbol as [`encode`](crate::encode).
-///
-/// ```
-/// use qr_core::{ECI_UTF_8, Encoder, Level};
-///
-/// let symbol = Encoder::new(Level::M).boost(true).eci(ECI_UTF_8).encode("grüße")?;
-/// assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = Encoder::new(Level::M).boost(true).eci(ECI_UTF_8).encode("grüße")?;
+    assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Encoder {
@@ -133,12 +120,9 @@ pub struct Encoder {
 impl Encoder {
     /// An encoder for `level` without further options: the smallest version that holds the message,
     /// the mask with the lowest penalty, automatic modes, no ECI and no FNC1.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Level, encode};
-    ///
-    /// assert!(Encoder::new(Level::Q).encode("text").ok() == encode("text", Level::Q).ok());
-    /// ```
+    #[doc = example!(
+        assert!(Encoder::new(Level::Q).encode("text").ok() == encode("text", Level::Q).ok());
+    )]
     pub fn new(level: Level) -> Self {
         Encoder {
             level,
@@ -152,14 +136,10 @@ impl Encoder {
     }
 
     /// Whether to raise the level as far as the version has room.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Level};
-    ///
-    /// let symbol = Encoder::new(Level::L).boost(true).encode("123")?;
-    /// assert_eq!((symbol.version(), symbol.level()), (1, Level::H));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = Encoder::new(Level::L).boost(true).encode("123")?;
+        assert_eq!((symbol.version(), symbol.level()), (1, Level::H));
+    )]
     pub fn boost(mut self, boost: bool) -> Self {
         self.boost = boost;
         self
@@ -185,27 +165,18 @@ impl Encoder {
     }
 
     /// The mask pattern reference, 0 to 7; `None` chooses the mask with the lowest penalty.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Level};
-    ///
-    /// assert_eq!(Encoder::new(Level::M).mask(5).encode("text")?.mask(), 5);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert_eq!(Encoder::new(Level::M).mask(5).encode("text")?.mask(), 5))]
     pub fn mask(mut self, mask: impl Into<Option<u8>>) -> Self {
         self.mask = mask.into();
         self
     }
 
     /// The modes to encode in.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Error, Level, Modes};
-    ///
-    /// let encoder = Encoder::new(Level::M).modes(Modes::Numeric);
-    /// assert!(encoder.encode("0123").is_ok());
-    /// assert!(matches!(encoder.encode("012A"), Err(Error::NotInMode { at_byte: 3, .. })));
-    /// ```
+    #[doc = example!(
+        let encoder = Encoder::new(Level::M).modes(Modes::Numeric);
+        assert!(encoder.encode("0123").is_ok());
+        assert!(matches!(encoder.encode("012A"), Err(Error::NotInMode { at_byte: 3, .. })));
+    )]
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
         self
@@ -229,29 +200,21 @@ impl Encoder {
     }
 
     /// The FNC1 indicator, or `None`. In the data, 0x1D is the separator.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Fnc1, Level};
-    ///
-    /// let batch_and_serial = "010950110153000310AB%1\u{1d}21X";
-    /// let symbol = Encoder::new(Level::M).fnc1(Fnc1::Gs1).encode(batch_and_serial)?;
-    /// assert_eq!(symbol.version(), 2);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let batch_and_serial = "010950110153000310AB%1\u{1d}21X";
+        let symbol = Encoder::new(Level::M).fnc1(Fnc1::Gs1).encode(batch_and_serial)?;
+        assert_eq!(symbol.version(), 2);
+    )]
     pub fn fnc1(mut self, fnc1: impl Into<Option<Fnc1>>) -> Self {
         self.fnc1 = fnc1.into();
         self
     }
 
     /// Encodes `data` in one symbol. Empty data gives a symbol without segments.
-    ///
-    /// ```
-    /// use qr_core::{Encoder, Level};
-    ///
-    /// let symbol = Encoder::new(Level::Q).encode(&[0, 255, 13, 10])?;
-    /// assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = Encoder::new(Level::Q).encode(&[0, 255, 13, 10])?;
+        assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
+    )]
     ///
     /// # Errors
     /// [`Error::Versions`], [`Error::Mask`], [`Error::Eci`] or [`Error::ApplicationIndicator`] if an option is
@@ -319,7 +282,7 @@ impl Encoder {
         let boosted = if self.boost { above.find(fits) } else { None };
         let level = boosted.unwrap_or(self.level);
         let capacity = data_codewords(version, level);
-        let data = stream::data_codewords(data, &segments, header, capacity);
+        let data = segments.codewords(data.as_bytes(), header, capacity);
         Ok(DataCodewords { version, level, mask: self.mask, data: &data }.to_symbol())
     }
 }

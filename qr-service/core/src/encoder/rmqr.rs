@@ -13,14 +13,10 @@ use crate::rmqr::{KINDS, RmqrSymbol};
 
 /// Encodes text or bytes as rectangular Micro QR (rMQR, ISO/IEC 23941), for narrow spaces: up to 361
 /// digits, 219 alphanumeric characters or 150 bytes. Its quiet zone is 2 modules wide.
-///
-/// ```
-/// use qr_core::{Level, RmqrEncoder};
-///
-/// let symbol = RmqrEncoder::new(Level::M).heights(7..=9).encode("https://example.com")?;
-/// assert_eq!((symbol.modules().width(), symbol.modules().height()), (59, 9));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = RmqrEncoder::new(Level::M).heights(7..=9).encode("https://example.com")?;
+    assert_eq!((symbol.modules().width(), symbol.modules().height()), (59, 9));
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct RmqrEncoder {
@@ -33,81 +29,55 @@ pub struct RmqrEncoder {
 
 impl RmqrEncoder {
     /// An encoder for level M or H; rMQR has no others.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// assert_eq!(RmqrEncoder::new(Level::H).encode("123")?.level(), Level::H);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(assert_eq!(RmqrEncoder::new(Level::H).encode("123")?.level(), Level::H))]
     pub fn new(level: Level) -> Self {
         let (heights, widths) = (7..=17, 27..=139);
         RmqrEncoder { level, heights, widths, modes: Modes::Automatic, eci: None }
     }
 
     /// The heights allowed, in modules. There are 7, 9, 11, 13, 15 and 17.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("123")?;
-    /// assert_eq!(symbol.modules().height(), 7);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("123")?;
+        assert_eq!(symbol.modules().height(), 7);
+    )]
     pub fn heights(mut self, heights: RangeInclusive<u8>) -> Self {
         self.heights = heights;
         self
     }
 
     /// The widths allowed, in modules. There are 43, 59, 77, 99 and 139, and 27 at heights 11 and 13.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// let symbol = RmqrEncoder::new(Level::M).widths(77..=99).encode("123")?;
-    /// assert_eq!(symbol.modules().width(), 77);
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = RmqrEncoder::new(Level::M).widths(77..=99).encode("123")?;
+        assert_eq!(symbol.modules().width(), 77);
+    )]
     pub fn widths(mut self, widths: RangeInclusive<u8>) -> Self {
         self.widths = widths;
         self
     }
 
     /// The modes to encode in.
-    ///
-    /// ```
-    /// use qr_core::{Level, Modes, RmqrEncoder};
-    ///
-    /// let digits = RmqrEncoder::new(Level::M).modes(Modes::Numeric);
-    /// assert!(digits.encode("123").is_ok() && digits.encode("12a").is_err());
-    /// ```
+    #[doc = example!(
+        let digits = RmqrEncoder::new(Level::M).modes(Modes::Numeric);
+        assert!(digits.encode("123").is_ok() && digits.encode("12a").is_err());
+    )]
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
         self
     }
 
     /// The ECI assignment number, as for [`Encoder::eci`].
-    ///
-    /// ```
-    /// use qr_core::{ECI_UTF_8, Level, RmqrEncoder};
-    ///
-    /// assert!(RmqrEncoder::new(Level::M).eci(ECI_UTF_8).encode("grüße").is_ok());
-    /// ```
+    #[doc = example!(assert!(RmqrEncoder::new(Level::M).eci(ECI_UTF_8).encode("grüße").is_ok()))]
     pub fn eci(mut self, assignment: impl Into<Option<u32>>) -> Self {
         self.eci = assignment.into();
         self
     }
 
     /// Encodes `data` in the allowed size with the smallest area that holds it.
-    ///
-    /// ```
-    /// use qr_core::{Level, RmqrEncoder};
-    ///
-    /// let symbol = RmqrEncoder::new(Level::M).encode("123")?;
-    /// let modules = symbol.modules();
-    /// assert_eq!((modules.width(), modules.height()), (27, 11));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let symbol = RmqrEncoder::new(Level::M).encode("123")?;
+        let modules = symbol.modules();
+        assert_eq!((modules.width(), modules.height()), (27, 11));
+    )]
     ///
     /// # Errors
     /// Those of [`Encoder::encode`], and [`Error::NoSuchSymbol`] if there is no such level or no allowed
@@ -188,5 +158,5 @@ fn put_segment(out: &mut BitString, data: &[u8], segment: &Segment<'_>, index: u
     let mode = segment.mode as usize;
     // The mode indicator of numeric mode is 1.
     out.put(mode as u32 + 1, 3);
-    segment.put(out, data, u32::from(KINDS[index].count_bits[mode]));
+    segment.put(out, data, u32::from(KINDS[index].count_bits[mode]), false);
 }

@@ -4,62 +4,38 @@
 //! `crate::segment` is faster and allocates nothing, but supports neither Kanji nor FNC1, which doubles
 //! a literal `%`.
 
+use std::iter::repeat_n;
 use std::ops::RangeInclusive;
 
 use super::Encoder;
 use super::header::Header;
-use super::units::Unit;
-#[cfg(any(feature = "micro", feature = "rmqr"))]
+use super::units::{SEPARATOR, Unit};
 use crate::bits::BitString;
 use crate::modes::Modes;
-#[cfg(any(feature = "micro", feature = "rmqr"))]
-use crate::segment::ALPHANUMERIC_VALUE;
-use crate::segment::RANGES;
+use crate::segment::{ALPHANUMERIC_VALUE, Mode, RANGES};
 use crate::version::data_codewords;
 
-/// A mode of section 7.4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    Numeric,
-    Alphanumeric,
-    Byte,
-    Kanji,
-}
-
 const MODES: [Mode; 4] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte, Mode::Kanji];
-
-impl Mode {
-    /// Width of the character count indicator in a range of versions, in bits (table 3).
-    pub(super) fn count_bits(self, range: usize) -> u32 {
-        match self {
-            Mode::Numeric => [10, 12, 14][range],
-            Mode::Alphanumeric => [9, 11, 13][range],
-            Mode::Byte => [8, 16, 16][range],
-            Mode::Kanji => [8, 10, 12][range],
-        }
-    }
-}
 
 /// Cost of a mode that cannot encode a unit; far below the maximum, so that sums do not overflow.
 pub(super) const NEVER: u64 = u64::MAX / 4;
 
-/// Costs of a unit by mode, in sixths of a bit: 10/3 bits for a digit, 11/2 for an alphanumeric
-/// character, 8 for a byte, 13 for a Kanji.
+/// Costs of a unit by mode, in sixths of a bit.
 fn costs(unit: &Unit, modes: Modes) -> [u64; 4] {
-    let numeric = if unit.first.is_ascii_digit() { 20 } else { NEVER };
+    let cost = |mode: Mode, count: u8| u64::from(mode.sixth_bits()) * u64::from(count);
+    let numeric = if unit.first.is_ascii_digit() { cost(Mode::Numeric, 1) } else { NEVER };
     let alphanumeric = match unit.alphanumeric {
         0 => NEVER,
-        values => 33 * u64::from(values),
+        values => cost(Mode::Alphanumeric, values),
     };
-    let byte = 48 * u64::from(unit.len);
-    let automatic = [numeric, alphanumeric, byte, NEVER];
+    let byte = cost(Mode::Byte, unit.len);
     match modes {
         Modes::Numeric => [numeric, NEVER, NEVER, NEVER],
         Modes::Alphanumeric => [NEVER, alphanumeric, NEVER, NEVER],
         Modes::Byte => [NEVER, NEVER, byte, NEVER],
         // A unit has a Kanji value only if the modes include Kanji mode.
-        _ if unit.kanji.is_some() => [NEVER, NEVER, NEVER, 78],
-        _ => automatic,
+        _ if unit.kanji.is_some() => [NEVER, NEVER, NEVER, cost(Mode::Kanji, 1)],
+        _ => [numeric, alphanumeric, byte, NEVER],
     }
 }
 
@@ -72,7 +48,7 @@ pub(super) struct Path {
 
 impl Path {
     fn new(range: usize) -> Self {
-        Path::with_headers(|mode| Some(4 + mode.count_bits(range)))
+        Path::with_headers(|mode| Some(mode.header_bits(range)))
     }
 
     /// The path before the first unit. `header_bits` gives the length of a segment's header in each mode,
@@ -110,23 +86,34 @@ pub(super) struct Segment<'a> {
     pub(super) units: &'a [Unit],
 }
 
-#[cfg(any(feature = "micro", feature = "rmqr"))]
 impl Segment<'_> {
-    /// Appends the count and the characters, without FNC1.
-    pub(super) fn put(&self, out: &mut BitString, data: &[u8], count_bits: u32) {
+    /// Appends the count and the characters. Under FNC1, alphanumeric mode has `%` for the separator, and doubles a
+    /// literal `%`.
+    pub(super) fn put(&self, out: &mut BitString, data: &[u8], count_bits: u32, under_fnc1: bool) {
         let Segment { mode, units } = *self;
         let (Some(first), Some(last)) = (units.first(), units.last()) else { return };
         let bytes = &data[first.at..last.at + usize::from(last.len)];
-        let count = if mode == Mode::Kanji { units.len() } else { bytes.len() };
-        out.put(count as u32, count_bits);
         match mode {
-            Mode::Numeric => out.put_numeric(bytes),
-            Mode::Alphanumeric => {
-                let value = |byte: &u8| ALPHANUMERIC_VALUE[usize::from(*byte)];
-                out.put_alphanumeric(&bytes.iter().map(value).collect::<Vec<_>>());
+            Mode::Numeric => {
+                out.put(bytes.len() as u32, count_bits);
+                out.put_numeric(bytes);
             }
-            Mode::Byte => bytes.iter().for_each(|&byte| out.put(u32::from(byte), 8)),
+            Mode::Alphanumeric => {
+                let value_of = |byte: u8| match byte {
+                    SEPARATOR if under_fnc1 => ALPHANUMERIC_VALUE[usize::from(b'%')],
+                    byte => ALPHANUMERIC_VALUE[usize::from(byte)],
+                };
+                let values = |unit: &Unit| repeat_n(value_of(unit.first), unit.alphanumeric.into());
+                let values: Vec<u8> = units.iter().flat_map(values).collect();
+                out.put(values.len() as u32, count_bits);
+                out.put_alphanumeric(&values);
+            }
+            Mode::Byte => {
+                out.put(bytes.len() as u32, count_bits);
+                bytes.iter().for_each(|&byte| out.put(u32::from(byte), 8));
+            }
             Mode::Kanji => {
+                out.put(units.len() as u32, count_bits);
                 units.iter().filter_map(|unit| unit.kanji).for_each(|v| out.put(u32::from(v), 13));
             }
         }
@@ -142,6 +129,21 @@ pub(super) struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
+    /// The message as `capacity` data codewords, which must be enough for it (section 7.4): header, segments,
+    /// terminator, padding.
+    pub(super) fn codewords(&self, data: &[u8], header: &Header, capacity: usize) -> Vec<u8> {
+        let mut out = BitString::with_capacity(capacity);
+        header.put(&mut out);
+        for segment in &self.list {
+            out.put(segment.mode.indicator(), 4);
+            let count_bits = segment.mode.count_bits(self.range);
+            segment.put(&mut out, data, count_bits, header.fnc1.is_some());
+        }
+        debug_assert_eq!(out.len() as u64, self.bits);
+        out.put(0, (8 * capacity - out.len()).min(4) as u32);
+        out.into_padded(capacity)
+    }
+
     /// The smallest of `versions` that holds the units, with the best split for it.
     pub(super) fn smallest(
         units: &'a [Unit],

@@ -53,6 +53,11 @@ pub(crate) struct Sizes {
     pub(crate) codewords: usize,
 }
 
+/// Lines that buffers have in addition to their [`Sizes`] outside of [`crate::encode`]. With lengths of their own they
+/// have separate copies of the drawing functions, so the compiler inlines the copies of `encode` as if nothing else
+/// called them.
+pub(crate) const APART: usize = 8;
+
 impl Sizes {
     /// The sizes for all versions up to `version`, in words of `word_bits` modules.
     pub(crate) const fn up_to(version: u8, word_bits: u32) -> Self {
@@ -113,63 +118,5 @@ impl Word for u64 {
 
     fn to_u64(self) -> u64 {
         self
-    }
-}
-
-/// A word with the same bits, but of a type of its own. Symbols drawn with it use separate copies of the
-/// drawing functions, so the compiler inlines the copies of [`crate::encode`] as if nothing else called them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Apart<T>(T);
-
-macro_rules! word_operator {
-    ($operator:ident, $method:ident) => {
-        impl<T: Word> $operator for Apart<T> {
-            type Output = Self;
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                Apart(self.0.$method(other.0))
-            }
-        }
-    };
-}
-word_operator!(BitAnd, bitand);
-word_operator!(BitOr, bitor);
-word_operator!(BitXor, bitxor);
-
-impl<T: Word> Not for Apart<T> {
-    type Output = Self;
-    #[inline(always)]
-    fn not(self) -> Self {
-        Apart(!self.0)
-    }
-}
-
-impl<T: Word> Shl<u32> for Apart<T> {
-    type Output = Self;
-    #[inline(always)]
-    fn shl(self, by: u32) -> Self {
-        Apart(self.0 << by)
-    }
-}
-
-impl<T: Word> Shr<u32> for Apart<T> {
-    type Output = Self;
-    #[inline(always)]
-    fn shr(self, by: u32) -> Self {
-        Apart(self.0 >> by)
-    }
-}
-
-impl<T: Word> Word for Apart<T> {
-    const BITS: usize = T::BITS;
-    const ZERO: Self = Apart(T::ZERO);
-    const ONES: Self = Apart(T::ONES);
-
-    fn from_low(bits: u64) -> Self {
-        Apart(T::from_low(bits))
-    }
-
-    fn to_u64(self) -> u64 {
-        self.0.to_u64()
     }
 }

@@ -18,16 +18,16 @@ mod wide;
 
 use format::Formats;
 use lines::PackedLines;
-pub(crate) use lines::{Apart, Sizes, Word};
+pub(crate) use lines::{APART, Sizes, Word};
 
 use crate::level::Level;
 use crate::version::size_of;
 
 /// The modules of `version` that hold no codeword: bit `x % 64` of word `x / 64` of row `y`.
 pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
-    const LINES: usize = Sizes::up_to(40, 64).lines;
-    let free = function::Patterns::<Apart<u64>, 3, LINES>::new(version).free;
-    free[..size_of(version)].iter().map(|row| row.map(|word| !word.to_u64())).collect()
+    const LINES: usize = Sizes::up_to(40, 64).lines + APART;
+    let free = function::Patterns::<u64, 3, LINES>::new(version).free;
+    free[..size_of(version)].iter().map(|row| row.map(|word| !word)).collect()
 }
 
 /// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with

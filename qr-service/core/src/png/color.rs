@@ -14,13 +14,10 @@ use crate::modules::Modules;
 use crate::raster::{Layout, Line, Raster};
 
 /// The colours of a PNG.
-///
-/// ```
-/// use qr_core::{Color, Palette};
-///
-/// let palette = Palette::new(Color::rgb(0, 51, 102), Color::TRANSPARENT);
-/// assert_eq!(palette.dark.alpha, 255);
-/// ```
+#[doc = example!(
+    let palette = Palette::new(Color::rgb(0, 51, 102), Color::TRANSPARENT);
+    assert_eq!(palette.dark.alpha, 255);
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Palette {
@@ -32,12 +29,7 @@ pub struct Palette {
 
 impl Palette {
     /// A palette of these colours.
-    ///
-    /// ```
-    /// use qr_core::{Color, Palette};
-    ///
-    /// assert_eq!(Palette::new(Color::BLACK, Color::WHITE).light, Color::WHITE);
-    /// ```
+    #[doc = example!(assert_eq!(Palette::new(Color::BLACK, Color::WHITE).light, Color::WHITE))]
     pub const fn new(dark: Color, light: Color) -> Self {
         Palette { dark, light }
     }
@@ -51,17 +43,12 @@ impl Palette {
 /// Appends the PNG of a symbol of any kind in these colours to `out`: `raster.size_px` pixels wide, the
 /// symbol centred, all modules the same whole number of pixels. If the symbol is not square, the margin
 /// above and below it is as wide as at its sides. Black on white is written as grey, without a palette.
-///
-/// ```
-/// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let palette = Palette::new(Color::rgb(0, 51, 102), Color::TRANSPARENT);
-/// let mut png = Vec::new();
-/// write_palette_png(&symbol, &Raster::of_scale(&symbol, 8, 4), &palette, &mut png)?;
-/// assert!(png.starts_with(b"\x89PNG"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let palette = Palette::new(Color::rgb(0, 51, 102), Color::TRANSPARENT);
+    let mut png = Vec::new();
+    write_palette_png(&symbol, &Raster::of_scale(&symbol, 8, 4), &palette, &mut png)?;
+    assert!(png.starts_with(b"\x89PNG"));
+)]
 ///
 /// # Errors
 /// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.

@@ -38,7 +38,7 @@ fn first_piece(len: usize) -> usize {
 #[cfg(feature = "png-color")]
 #[inline(always)]
 pub(crate) const fn length_code(len: usize) -> (u16, u8) {
-    let Coded { code, extra_bits, .. } = LENGTH_CODES[len];
+    let LengthCode { code, extra_bits, .. } = LENGTH_CODES[len];
     (code, extra_bits)
 }
 
@@ -58,22 +58,22 @@ pub(crate) const MAX_REPEAT: usize = 258;
 
 /// Code of a length, the number of its extra bits, and their value.
 #[derive(Clone, Copy)]
-struct Coded {
+struct LengthCode {
     code: u16,
     extra_bits: u8,
     extra: u8,
 }
 
 /// Length codes by length (RFC 1951 section 3.2.5).
-static LENGTH_CODES: [Coded; MAX_REPEAT + 1] = {
-    let mut table = [Coded { code: 0, extra_bits: 0, extra: 0 }; MAX_REPEAT + 1];
+static LENGTH_CODES: [LengthCode; MAX_REPEAT + 1] = {
+    let mut table = [LengthCode { code: 0, extra_bits: 0, extra: 0 }; MAX_REPEAT + 1];
     let mut len = 3;
     while len < MAX_REPEAT {
         let (code, extra_bits, extra) = power_code(len - 3, 4);
-        table[len] = Coded { code: 257 + code as u16, extra_bits, extra: extra as u8 };
+        table[len] = LengthCode { code: 257 + code as u16, extra_bits, extra: extra as u8 };
         len += 1;
     }
-    table[MAX_REPEAT] = Coded { code: 285, extra_bits: 0, extra: 0 };
+    table[MAX_REPEAT] = LengthCode { code: 285, extra_bits: 0, extra: 0 };
     table
 };
 
@@ -296,8 +296,7 @@ impl Sink for Writer<'_> {
     }
 }
 
-/// Limits of the matches between the lines of a symbol, because prepared codes do not have a code for
-/// every length.
+/// Limits of the matches of a [`LineCoder`], because prepared codes do not have a code for every length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The longest match between lines; matches between light lines may be longer.
@@ -328,6 +327,11 @@ fn equal_bytes(a: &[u8], b: &[u8]) -> (usize, usize) {
 }
 
 /// Describes a picture line by line to a [`Sink`].
+///
+/// Between calls, the last `pending` bytes of the picture equal those a line before them, and the sink has all bytes up
+/// to there. [`Self::differing`] holds this: it says how many bytes of a line still belong to that match and how many
+/// begin the next one, so that neither becomes longer than the [`Limits`] allow. [`Self::flush`] writes the match when a
+/// line differs; deflate has no code for one of fewer than 3 bytes, so `last` has the bytes that it may consist of.
 pub(crate) struct LineCoder<'a, S> {
     sink: &'a mut S,
     limits: Limits,
@@ -383,9 +387,8 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         }
     }
 
-    /// The range of bytes of a line that are written as literals, because they differ from the line before or
-    /// the limits require it. `copies` more of the line follow; `equal` is the number of equal bytes at
-    /// either end.
+    /// The range of bytes of a line to write as literals. `copies` more of the line follow; `equal` is the number of
+    /// bytes at either end that equal those of the line before.
     #[inline(always)]
     fn differing(&self, equal: (usize, usize), copies: usize) -> (usize, usize) {
         let (len, Limits { most, edges: [left, right] }) = (self.line_len, self.limits);

@@ -29,15 +29,11 @@ const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 
 /// Appends the PNG of `symbol` to `out`: `raster.size_px` pixels a side, the symbol centred, all
 /// modules the same whole number of pixels.
-///
-/// ```
-/// use qr_core::{Level, Raster, encode, write_png};
-///
-/// let mut png = Vec::new();
-/// write_png(&encode("text", Level::M)?, &Raster::SERVICE, &mut png)?;
-/// assert!(png.starts_with(b"\x89PNG"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let mut png = Vec::new();
+    write_png(&encode("text", Level::M)?, &Raster::SERVICE, &mut png)?;
+    assert!(png.starts_with(b"\x89PNG"));
+)]
 ///
 /// # Errors
 /// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.
@@ -55,14 +51,10 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
 }
 
 /// Returns what [`write_png`] appends.
-///
-/// ```
-/// use qr_core::{Level, Raster, encode, to_png};
-///
-/// let png = to_png(&encode("text", Level::M)?, &Raster::new(300))?;
-/// assert!(png.starts_with(b"\x89PNG"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let png = to_png(&encode("text", Level::M)?, &Raster::new(300))?;
+    assert!(png.starts_with(b"\x89PNG"));
+)]
 ///
 /// # Errors
 /// Those of [`write_png`].

@@ -91,7 +91,7 @@ struct History {
 }
 
 /// The current line: the index of its first byte, its position in the picture, and the range to write.
-struct Changed {
+struct ChangedLine {
     index: usize,
     at: usize,
     range: Range<usize>,
@@ -110,7 +110,7 @@ impl History {
     /// Stores the place of a byte under the sequences that begin there; returns their former places, that of the
     /// shortest sequence first.
     #[inline(always)]
-    fn replace(&mut self, line: &Changed, byte: usize) -> [Source; KEYS.len()] {
+    fn replace(&mut self, line: &ChangedLine, byte: usize) -> [Source; KEYS.len()] {
         let index = line.index + byte;
         let read = self.bytes[index..].first_chunk::<READ>();
         let word = u128::from_le_bytes(*read.unwrap_or(&[0; READ]));
@@ -132,7 +132,7 @@ impl History {
     #[inline(always)]
     fn repetition(
         &self,
-        line: &Changed,
+        line: &ChangedLine,
         byte: usize,
         source: Source,
         known: usize,
@@ -240,7 +240,7 @@ impl Repeats {
     }
 
     /// Finds the cheapest path to each byte of a line that may be on the cheapest path to the end of its range.
-    fn find_ways(&mut self, line: &Changed) {
+    fn find_ways(&mut self, line: &ChangedLine) {
         let Range { start, end } = line.range;
         self.ways[..=end - start].fill(Way { cost: NEVER, last: Element::default() });
         self.ways[0].cost = 0;
@@ -269,7 +269,7 @@ impl Repeats {
     }
 
     #[inline(always)]
-    fn reach_by_literal(&mut self, line: &Changed, byte: usize) {
+    fn reach_by_literal(&mut self, line: &ChangedLine, byte: usize) {
         let value = self.history.bytes[line.index + byte];
         let [from, to, ..] = &mut self.ways[byte - line.range.start..] else { return };
         let cost = from.cost + self.costs.literals[usize::from(value)];
@@ -282,7 +282,7 @@ impl Repeats {
     #[inline(always)]
     fn reach_by_repetitions(
         &mut self,
-        line: &Changed,
+        line: &ChangedLine,
         byte: usize,
         sources: [Source; KEYS.len()],
     ) -> usize {
@@ -328,7 +328,7 @@ impl Sink for Repeats {
         self.lines += 1;
         let (index, at) = (self.history.add(line), self.at - range.start);
         let mut todo = range.len();
-        self.find_ways(&Changed { index, at, range });
+        self.find_ways(&ChangedLine { index, at, range });
         self.at += todo;
         let first = self.elements.len();
         while todo > 0 {

@@ -7,6 +7,7 @@ fn segment_bits(mode: Mode, len: usize, range: usize) -> usize {
         Mode::Numeric => len / 3 * 10 + [0, 4, 7][len % 3],
         Mode::Alphanumeric => len / 2 * 11 + len % 2 * 6,
         Mode::Byte => len * 8,
+        Mode::Kanji => len * 13,
     };
     mode.header_bits(range) as usize + payload
 }

@@ -11,16 +11,12 @@ use crate::modules::Modules;
 const MAX_LINE: usize = 255;
 
 /// Appends an EPS document to `out`.
-///
-/// ```
-/// use qr_core::{Level, Print, encode, write_eps};
-///
-/// let symbol = encode("https://example.com/", Level::M)?;
-/// let mut eps = String::new();
-/// write_eps(&symbol, &Print::default().width_mm(25.4), &mut eps)?;
-/// assert!(eps.contains("%%BoundingBox: 0 0 72 72\n"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = encode("https://example.com/", Level::M)?;
+    let mut eps = String::new();
+    write_eps(&symbol, &Print::default().width_mm(25.4), &mut eps)?;
+    assert!(eps.contains("%%BoundingBox: 0 0 72 72\n"));
+)]
 ///
 /// # Errors
 /// [`Error::Width`], [`Error::Margin`], or [`Error::Character`] of the caption; `out` is then unchanged.

@@ -10,16 +10,12 @@ use crate::modules::Modules;
 
 /// Appends a PDF of one page to `out`. The same symbol always gives the same bytes: there are no
 /// dates.
-///
-/// ```
-/// use qr_core::{Level, Print, encode, write_pdf};
-///
-/// let symbol = encode("https://example.com/", Level::M)?;
-/// let mut pdf = Vec::new();
-/// write_pdf(&symbol, &Print::default().width_mm(25.0), &mut pdf)?;
-/// assert!(pdf.starts_with(b"%PDF-1.4"));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = encode("https://example.com/", Level::M)?;
+    let mut pdf = Vec::new();
+    write_pdf(&symbol, &Print::default().width_mm(25.0), &mut pdf)?;
+    assert!(pdf.starts_with(b"%PDF-1.4"));
+)]
 ///
 /// # Errors
 /// [`Error::Width`], [`Error::Margin`], or [`Error::Character`] of the caption; `out` is then unchanged.

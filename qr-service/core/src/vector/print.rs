@@ -8,13 +8,10 @@ use crate::helvetica::Helvetica;
 use crate::modules::Modules;
 
 /// How to draw for print: by default black ink alone (K of CMYK), and no background.
-///
-/// ```
-/// use qr_core::{Print, PrintColor};
-///
-/// let label = Print::default().width_mm(12.5).dark(PrintColor::Cmyk([100, 70, 0, 30]));
-/// assert_eq!(label.margin_modules, 4);
-/// ```
+#[doc = example!(
+    let label = Print::default().width_mm(12.5).dark(PrintColor::Cmyk([100, 70, 0, 30]));
+    assert_eq!(label.margin_modules, 4);
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Print<'a> {
@@ -52,12 +49,7 @@ impl Default for Print<'_> {
 }
 
 /// A colour in print.
-///
-/// ```
-/// use qr_core::PrintColor;
-///
-/// assert_eq!(PrintColor::BLACK, PrintColor::Cmyk([0, 0, 0, 100]));
-/// ```
+#[doc = example!(assert_eq!(PrintColor::BLACK, PrintColor::Cmyk([0, 0, 0, 100])))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrintColor {
@@ -69,10 +61,7 @@ pub enum PrintColor {
 
 impl PrintColor {
     /// Black ink alone.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Print::default().dark, qr_core::PrintColor::BLACK);
-    /// ```
+    #[doc = example!(assert_eq!(Print::default().dark, PrintColor::BLACK))]
     pub const BLACK: PrintColor = PrintColor::Cmyk([0, 0, 0, 100]);
 
     /// The channels from 0 to 1, followed by the operator for CMYK or for RGB.
@@ -88,13 +77,10 @@ impl PrintColor {
 
 /// A step of an outline, in modules from the symbol's upper left corner, y down. Each part of an outline is closed
 /// automatically.
-///
-/// ```
-/// use qr_core::{Print, Step};
-///
-/// let triangle = [Step::Move(0.0, 0.0), Step::Line(21.0, 0.0), Step::Line(0.0, 21.0)];
-/// assert!(Print::default().outline(&triangle[..]).outline.is_some());
-/// ```
+#[doc = example!(
+    let triangle = [Step::Move(0.0, 0.0), Step::Line(21.0, 0.0), Step::Line(0.0, 21.0)];
+    assert!(Print::default().outline(&triangle[..]).outline.is_some());
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
@@ -119,14 +105,11 @@ impl Step {
 }
 
 /// An area or a picture drawn over a symbol, in modules from the symbol's upper left corner, y down.
-///
-/// ```
-/// use qr_core::{Overlay, Print, PrintColor, Step};
-///
-/// let outline = &[Step::Move(11.0, 11.0), Step::Line(14.0, 11.0), Step::Line(11.0, 14.0)];
-/// let red = Overlay::Area { color: PrintColor::Rgb([255, 0, 0]), outline };
-/// assert_eq!(Print::default().overlays(&[red]).overlays.len(), 1);
-/// ```
+#[doc = example!(
+    let outline = &[Step::Move(11.0, 11.0), Step::Line(14.0, 11.0), Step::Line(11.0, 14.0)];
+    let red = Overlay::Area { color: PrintColor::Rgb([255, 0, 0]), outline };
+    assert_eq!(Print::default().overlays(&[red]).overlays.len(), 1);
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Overlay<'a> {
@@ -185,10 +168,7 @@ impl<'a> Print<'a> {
     }
 
     /// The widest page, in millimetres: PDF's limit is 14400 points.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::Print::MAX_MM / 25.4 * 72.0, 14400.0);
-    /// ```
+    #[doc = example!(assert_eq!(Print::MAX_MM / 25.4 * 72.0, 14400.0))]
     pub const MAX_MM: f64 = 5080.0;
 
     pub(super) fn page(&self, modules: &Modules<'_>) -> Result<Page, Error> {

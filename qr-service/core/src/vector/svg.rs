@@ -9,17 +9,12 @@ use crate::helvetica::Helvetica;
 use crate::modules::Modules;
 
 /// How to draw an SVG.
-///
-/// ```
-/// use qr_core::{Color, Level, Svg, encode, write_svg};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let mut svg = String::new();
-/// let dark = Color::rgb(0, 51, 102);
-/// write_svg(&symbol, &Svg::default().dark(dark).light(Color::TRANSPARENT), &mut svg);
-/// assert!(svg.contains("#036") && svg.len() > 500);
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(symbol:
+    let mut svg = String::new();
+    let dark = Color::rgb(0, 51, 102);
+    write_svg(&symbol, &Svg::default().dark(dark).light(Color::TRANSPARENT), &mut svg);
+    assert!(svg.contains("#036") && svg.len() > 500);
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Svg<'a> {
@@ -47,16 +42,12 @@ impl Default for Svg<'_> {
 }
 
 /// Appends an SVG document to `out`; its user unit is one module.
-///
-/// ```
-/// use qr_core::{Level, Svg, encode, write_svg};
-///
-/// let symbol = encode("https://example.com/", Level::M)?;
-/// let mut svg = String::new();
-/// write_svg(&symbol, &Svg::default().title("example.com"), &mut svg);
-/// assert!(svg.contains(r#"viewBox="0 0 33 33""#));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(
+    let symbol = encode("https://example.com/", Level::M)?;
+    let mut svg = String::new();
+    write_svg(&symbol, &Svg::default().title("example.com"), &mut svg);
+    assert!(svg.contains(r#"viewBox="0 0 33 33""#));
+)]
 pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut String) {
     let modules = modules.into();
     // Enough for most symbols.
@@ -122,15 +113,11 @@ impl<'a> Svg<'a> {
 
 impl Svg<'_> {
     /// Appends everything after the dark modules: the caption, and the end of the document.
-    ///
-    /// ```
-    /// use qr_core::{Level, Svg, encode};
-    ///
-    /// let mut svg = String::new();
-    /// Svg::default().caption("Our menu").write_tail(&encode("text", Level::M)?, &mut svg);
-    /// assert!(svg.ends_with(">Our menu</text></svg>\n"));
-    /// # Ok::<(), qr_core::Error>(())
-    /// ```
+    #[doc = example!(
+        let mut svg = String::new();
+        Svg::default().caption("Our menu").write_tail(&encode("text", Level::M)?, &mut svg);
+        assert!(svg.ends_with(">Our menu</text></svg>\n"));
+    )]
     pub fn write_tail<'m>(&self, modules: impl Into<Modules<'m>>, out: &mut String) {
         let modules = modules.into();
         if let Some((caption, Line { size, base, .. })) = self.line(&modules) {

@@ -7,7 +7,8 @@ mod schema;
 
 use std::borrow::Cow;
 
-use serde::de::{DeserializeSeed, Error as _, IgnoredAny, IntoDeserializer, MapAccess};
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
@@ -123,7 +124,7 @@ fn is_open_url(name: &str, value: &str) -> bool {
 
 /// The parameters of a query as long as all are right; at the first wrong one, an error without a message. serde
 /// refuses repeated parameters, so their number is limited by that of the struct.
-struct Right<'a, I> {
+struct QueryReader<'a, I> {
     pairs: I,
     schema: &'a Schema,
     after_url: bool,
@@ -131,7 +132,7 @@ struct Right<'a, I> {
     value: Value,
 }
 
-impl<'q, 'de, I: Iterator<Item = (&'q str, Cow<'q, str>)>> MapAccess<'de> for Right<'_, I> {
+impl<'q, 'de, I: Iterator<Item = (&'q str, Cow<'q, str>)>> MapAccess<'de> for QueryReader<'_, I> {
     type Error = serde_json::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -146,7 +147,7 @@ impl<'q, 'de, I: Iterator<Item = (&'q str, Cow<'q, str>)>> MapAccess<'de> for Ri
         let (name, value) = decode(name).zip(decode(&value)).ok_or_else(wrong)?;
         let parameter = self.schema.parameters.get(&*name).ok_or_else(wrong)?;
         self.value = parameter.query_value(value);
-        parameter.check(&name, &self.value).map_err(|_| wrong())?;
+        parameter.check(&self.value).map_err(|_| wrong())?;
         seed.deserialize(name.into_deserializer()).map(Some)
     }
 
@@ -232,11 +233,11 @@ pub fn read_entries(
     for (name, value) in entries {
         // JavaScript writes `width_mm` as `widthMm`.
         let is_camel =
-            |ours: &&String| !name.contains('_') && ours.replace('_', "") == name.to_lowercase();
+            |ours: &&&str| !name.contains('_') && ours.replace('_', "") == name.to_lowercase();
         let names = || schemas.iter().flat_map(|schema| schema.parameters.keys());
         let is_ours = schemas.iter().any(|schema| schema.has(&name));
         let camel = if is_ours { None } else { names().find(is_camel) };
-        let name = camel.cloned().unwrap_or(name);
+        let name = camel.map_or(name, |ours| (*ours).to_owned());
         let Some(schema) = schemas.iter().find(|schema| schema.has(&name)) else {
             faults.push(unknown(&name, schemas));
             continue;
@@ -264,16 +265,13 @@ impl<'de> serde::Deserialize<'de> for Entries {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> Result<Entries, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
                 let mut entries = Vec::new();
-                while let Some((name, Flat(value))) = map.next_entry()? {
+                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
                     if entries.len() == MAX_PARAMETERS {
-                        return Err(serde::de::Error::custom("too many parameters"));
+                        return Err(A::Error::custom("too many parameters"));
                     }
-                    entries.push((name, value));
+                    entries.push((name, flat(value).map_err(A::Error::custom)?));
                 }
                 Ok(Entries(entries))
             }
@@ -284,53 +282,11 @@ impl<'de> serde::Deserialize<'de> for Entries {
 
 /// A JSON value. Of an array or an object, which no parameter is, only the kind is kept: half a megabyte of brackets
 /// would take thirty times the memory, and milliseconds.
-struct Flat(Value);
-
-impl<'de> serde::Deserialize<'de> for Flat {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Flat;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a value")
-            }
-
-            fn visit_unit<E>(self) -> Result<Flat, E> {
-                Ok(Flat(Value::Null))
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<Flat, E> {
-                Ok(Flat(value.into()))
-            }
-
-            fn visit_i64<E>(self, value: i64) -> Result<Flat, E> {
-                Ok(Flat(value.into()))
-            }
-
-            fn visit_u64<E>(self, value: u64) -> Result<Flat, E> {
-                Ok(Flat(value.into()))
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Flat, E> {
-                Ok(Flat(value.into()))
-            }
-
-            fn visit_str<E>(self, value: &str) -> Result<Flat, E> {
-                Ok(Flat(value.into()))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut of: A) -> Result<Flat, A::Error> {
-                while of.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Flat(Value::Array(Vec::new())))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut of: A) -> Result<Flat, A::Error> {
-                while of.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Flat(Value::Object(Map::new())))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+fn flat(value: &RawValue) -> serde_json::Result<Value> {
+    match value.get().as_bytes().first() {
+        Some(b'[') => Ok(Value::Array(Vec::new())),
+        Some(b'{') => Ok(Value::Object(Map::new())),
+        _ => serde_json::from_str(value.get()),
     }
 }
 
@@ -340,7 +296,7 @@ pub fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
     let fault = Fault::new(&short, Code::Unknown, "there is no such parameter");
     let lower: String = short.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     let ours = schemas.iter().flat_map(|schema| schema.parameters.keys());
-    let same = ours.clone().find(|ours| ours.replace('_', "") == lower).map(String::as_str);
+    let same = ours.clone().find(|ours| ours.replace('_', "") == lower).copied();
     let is_ours = |name: &str| schemas.iter().any(|schema| schema.has(name));
     let is_alias = |theirs: &str| theirs.split(' ').any(|it| it == lower);
     let mut aliases = ALIASES.iter().filter(|(_, theirs)| is_alias(theirs)).map(|(ours, _)| *ours);
@@ -353,30 +309,17 @@ pub fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
 
 /// Decodes a part of a query; `None` if an escape is not two hexadecimal digits, or the bytes are not UTF-8.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
-    let special = |bytes: &[u8]| bytes.iter().position(|byte| matches!(byte, b'%' | b'+'));
-    let mut rest = text.as_bytes();
-    let Some(mut at) = special(rest) else { return Some(Cow::Borrowed(text)) };
-    let mut decoded = Vec::with_capacity(text.len());
-    loop {
-        decoded.extend_from_slice(&rest[..at]);
-        let after = match &rest[at..] {
-            [b'+', after @ ..] => {
-                decoded.push(b' ');
-                after
-            }
-            [_, high, low, after @ ..] => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                decoded.push((digit(*high)? << 4 | digit(*low)?) as u8);
-                after
-            }
-            _ => return None,
-        };
-        rest = after;
-        match special(rest) {
-            Some(next) => at = next,
-            None => break,
-        }
+    if !text.contains(['%', '+']) {
+        return Some(Cow::Borrowed(text));
     }
-    decoded.extend_from_slice(rest);
+    let (mut bytes, mut decoded) = (text.bytes(), Vec::with_capacity(text.len()));
+    while let Some(byte) = bytes.next() {
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => (digit()? << 4 | digit()?) as u8,
+            byte => byte,
+        });
+    }
     String::from_utf8(decoded).ok().map(Cow::Owned)
 }

@@ -3,6 +3,7 @@
 use qr_core::Helvetica;
 
 use super::Look;
+use crate::definition::Parameters;
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, Format, Ink, Kind, LevelName, Mode, Options};
 
@@ -57,36 +58,17 @@ fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
 
 /// Refuses options that have no effect on the format.
 fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
-    use Format::{Eps, Pdf, Png, Svg, Txt};
-    let of: [(&str, bool, &[Format]); 15] = [
-        ("shape", options.shape.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("finder_shape", options.finder_shape.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("logo", options.logo.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("logo_size", options.logo_size.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("size", options.size.is_some(), &[Png, Svg]),
-        ("scale", options.scale.is_some(), &[Png, Svg]),
-        ("dark", options.dark.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("light", options.light.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("compression", options.compression.is_some(), &[Png]),
-        ("width_mm", options.width_mm.is_some(), &[Pdf, Eps]),
-        ("title", options.title.is_some(), &[Svg]),
-        ("caption", options.caption.is_some(), &[Png, Svg, Pdf, Eps]),
-        ("style", options.style.is_some(), &[Txt]),
-        ("ink", options.ink.is_some(), &[Txt]),
-        ("margin", options.margin.is_some(), &[Png, Svg, Pdf, Eps, Txt]),
-    ];
-    for (name, is_given, formats) in of {
-        if is_given && !formats.contains(&format) {
-            let names: Vec<_> = formats.iter().map(|format| format.as_str()).collect();
-            let detail =
-                format!("it has no effect on {}, only on {}", format.as_str(), names.join(", "));
-            faults.push(contradiction(name, detail));
+    for option in options.given() {
+        if !option.formats.is_empty() && !option.formats.contains(&format.as_str()) {
+            let only = option.formats.join(", ");
+            let detail = format!("it has no effect on {}, only on {only}", format.as_str());
+            faults.push(contradiction(option.name, detail));
         }
     }
-    let is_print = matches!(format, Pdf | Eps);
+    let is_print = matches!(format, Format::Pdf | Format::Eps);
     for (name, ink) in [("dark", options.dark), ("light", options.light)] {
         let Some(Ink(color, inks)) = ink else { continue };
-        if inks.is_some() && matches!(format, Png | Svg) {
+        if inks.is_some() && matches!(format, Format::Png | Format::Svg) {
             let detail = format!("{} has no inks, only pdf and eps", format.as_str());
             faults.push(contradiction(name, detail).suggest(format!("use {color}")));
         }
@@ -127,36 +109,24 @@ fn check_caption(caption: &str, is_print: bool, faults: &mut Vec<Fault>) {
 
 /// Refuses options that the kind of symbol does not have.
 fn check_kind(options: &Options, faults: &mut Vec<Fault>) {
-    use Kind::{Micro, Qr, Rmqr};
     let kind = options.kind.unwrap_or_default();
-    let versions = options.version_min.is_some() || options.version_max.is_some();
-    let of: [(&str, bool, &[Kind]); 12] = [
-        ("shape", options.shape.is_some(), &[Qr]),
-        ("finder_shape", options.finder_shape.is_some(), &[Qr]),
-        ("logo", options.logo.is_some(), &[Qr]),
-        ("boost", options.boost == Some(true), &[Qr]),
-        ("gs1", options.gs1 == Some(true), &[Qr]),
-        ("part", options.part.is_some(), &[Qr]),
-        ("mask", options.mask.is_some(), &[Qr, Micro]),
-        ("eci", options.eci.is_some(), &[Qr, Rmqr]),
-        ("rmqr_height", options.rmqr_height.is_some(), &[Rmqr]),
-        ("rmqr_width", options.rmqr_width.is_some(), &[Rmqr]),
-        ("version_min", versions && options.version_min.is_some(), &[Qr, Micro]),
-        ("version_max", versions && options.version_max.is_some(), &[Qr, Micro]),
-    ];
-    for (name, is_given, kinds) in of {
-        if is_given && !kinds.contains(&kind) {
-            let names: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
-            let detail =
-                format!("{} does not support it, only {}", kind.as_str(), names.join(", "));
-            faults.push(contradiction(name, detail));
+    let is_off = |name: &str| match name {
+        "boost" => options.boost == Some(false),
+        "gs1" => options.gs1 == Some(false),
+        _ => false,
+    };
+    for option in options.given().filter(|option| !is_off(option.name)) {
+        if !option.kinds.is_empty() && !option.kinds.contains(&kind.as_str()) {
+            let only = option.kinds.join(", ");
+            let detail = format!("{} does not support it, only {only}", kind.as_str());
+            faults.push(contradiction(option.name, detail));
         }
     }
     if options.logo.is_some() && options.part.is_some() {
         let detail = "a logo may need a higher version than the other parts";
         faults.push(contradiction("part", detail));
     }
-    if options.logo.is_none() && options.logo_size.is_some() {
+    if kind == Kind::Qr && options.logo.is_none() && options.logo_size.is_some() {
         faults.push(contradiction("logo_size", "there is no logo"));
     }
     check_limits_of_kind(options, kind, faults);

@@ -4,11 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::LazyLock;
 
+use qr_options::definition::text;
+use qr_options::parameters;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use crate::v1::fault::{Code, Fault};
 use crate::v1::options::Format;
@@ -66,13 +68,17 @@ impl ItemFaults {
     }
 }
 
-/// How to read a table.
-#[derive(Default, Deserialize, ToSchema)]
-pub(crate) struct Columns {
-    /// Name of the column that has the texts, in a table whose first row does not call it `text`. Columns that are no
-    /// parameters are then left out.
-    #[schema(min_length = 1, max_length = 100, example = "URL")]
-    pub(crate) text_column: Option<String>,
+/// The parameters of [`Columns`].
+pub(crate) static COLUMNS: LazyLock<Schema> = LazyLock::new(Schema::of::<Columns>);
+
+parameters! {
+    /// How to read a table.
+    #[derive(Default, serde::Deserialize)]
+    pub(crate) Columns {
+        /// Name of the column that has the texts, in a table whose first row does not call it `text`. Columns that are
+        /// no parameters are then left out.
+        text_column: Option<String> = text(1, 100).example("URL"),
+    }
 }
 
 /// Up to [`MAX_ITEMS`] members of an array, and one more if there are more.
@@ -188,11 +194,11 @@ impl Names {
     pub(crate) fn choose(
         &mut self,
         index: usize,
-        asked: Option<String>,
+        given: Option<String>,
         format: Format,
     ) -> Result<String, Fault> {
         let extension = format!(".{}", format.as_str());
-        let mut name = asked.unwrap_or_else(|| format!("qr-{:04}", index + 1));
+        let mut name = given.unwrap_or_else(|| format!("qr-{:04}", index + 1));
         if !name.to_lowercase().ends_with(&extension) {
             name.push_str(&extension);
         }

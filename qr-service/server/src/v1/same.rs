@@ -9,21 +9,21 @@ use crate::v1::symbol::Encoded;
 
 /// Whether the symbol found has the version, the content and the part of the requested one.
 pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
-    let asked = plan.content.as_bytes();
+    let content = plan.content.as_bytes();
     let has_kanji = matches!(plan.symbol.mode(), Mode::Kanji | Mode::AutoKanji);
     if found.version != encoded.symbol.version() {
         return false;
     }
     let SymbolPlan::Qr { part: Some(part), mode, .. } = plan.symbol else {
         return if has_kanji {
-            is_part_of_text(asked, &found.bytes, true)
+            is_part_of_text(content, &found.bytes, true)
         } else {
-            found.bytes == asked
+            found.bytes == content
         };
     };
     if encoded.parts > 1 {
         let header = (i32::from(part) - 1, encoded.parts as i32);
-        let parity = parity(asked, mode);
+        let parity = parity(content, mode);
         if found.part != Some(header) || (parity.is_some() && found.parity != parity) {
             return false;
         }
@@ -31,33 +31,33 @@ pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
     // The encoder chooses where a part begins and ends, so only its place in the message is checked.
     let is_only = encoded.parts == 1;
     if has_kanji {
-        is_part_of_text(asked, &found.bytes, is_only)
+        is_part_of_text(content, &found.bytes, is_only)
     } else if is_only {
-        found.bytes == asked
+        found.bytes == content
     } else {
-        let is_in = |asked: &[u8]| match (part, usize::from(part) == encoded.parts) {
-            (1, _) => asked.starts_with(&found.bytes),
-            (_, true) => asked.ends_with(&found.bytes),
-            _ => asked.windows(found.bytes.len()).any(|it| it == found.bytes),
+        let is_in = |content: &[u8]| match (part, usize::from(part) == encoded.parts) {
+            (1, _) => content.starts_with(&found.bytes),
+            (_, true) => content.ends_with(&found.bytes),
+            _ => content.windows(found.bytes.len()).any(|it| it == found.bytes),
         };
-        !found.bytes.is_empty() && is_in(asked)
+        !found.bytes.is_empty() && is_in(content)
     }
 }
 
 /// The XOR of the message's encoded bytes. `None` if only the encoder knows which characters are in Kanji mode.
-fn parity(asked: &[u8], mode: Mode) -> Option<u8> {
+fn parity(content: &[u8], mode: Mode) -> Option<u8> {
     let xor = |bytes: &[u8]| bytes.iter().fold(0, |parity, byte| parity ^ byte);
     match mode {
         Mode::AutoKanji => None,
-        Mode::Kanji => Some(xor(&SHIFT_JIS.encode(std::str::from_utf8(asked).ok()?).0)),
-        _ => Some(xor(asked)),
+        Mode::Kanji => Some(xor(&SHIFT_JIS.encode(std::str::from_utf8(content).ok()?).0)),
+        _ => Some(xor(content)),
     }
 }
 
-/// Whether `read` is the text `asked`, or a part of it unless it `is_whole`. Each character may be in UTF-8, or in
+/// Whether `read` is the text `content`, or a part of it unless it `is_whole`. Each character may be in UTF-8, or in
 /// Shift JIS as in Kanji mode.
-fn is_part_of_text(asked: &[u8], read: &[u8], is_whole: bool) -> bool {
-    let Ok(text) = std::str::from_utf8(asked) else { return read == asked };
+fn is_part_of_text(content: &[u8], read: &[u8], is_whole: bool) -> bool {
+    let Ok(text) = std::str::from_utf8(content) else { return read == content };
     let chars: Vec<Forms<'_>> = text.char_indices().map(|(at, c)| forms(text, at, c)).collect();
     let starts = if is_whole { 1 } else { chars.len() };
     (0..starts).any(|start| fits(&chars[start..], read, is_whole))

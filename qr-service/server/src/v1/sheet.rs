@@ -3,14 +3,18 @@
 mod marks;
 mod preset;
 
+use std::sync::LazyLock;
+
 use qr_core::{Modules, write_pdf_path};
+use qr_options::definition::{boolean, integer, number, one_of, text};
+use qr_options::{Parameters, names, parameters};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use utoipa::ToSchema;
 
 use crate::v1::caption::LabelCaption;
 use crate::v1::document::{FONT, put};
 use crate::v1::fault::{Code, Fault};
+use crate::v1::parameters::Schema;
 use preset::Preset;
 
 /// Points per millimetre.
@@ -29,63 +33,51 @@ const CAPTION_SHARE: f64 = 0.2;
 /// The smallest and the largest default font size of captions, in points.
 const CAPTION_PT: (f64, f64) = (4.0, 8.0);
 
-/// The sheet that all labels are on.
-#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
-pub(crate) struct Sheet {
-    /// Avery's number of a commercial label sheet. It replaces page, rows, columns, margins and gaps.
-    #[schema(value_type = Option<String>, max_length = 20, example = "L7160",
-        pattern = "^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]4731|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$")]
-    pub(crate) preset: Option<Preset>,
-    /// First label of the first page to print on, for a sheet of which some labels are used.
-    #[schema(minimum = 1, maximum = 1200, default = 1)]
-    pub(crate) first_label: Option<usize>,
-    /// Place of the captions.
-    #[schema(inline, default = "below")]
-    pub(crate) caption_at: Option<CaptionAt>,
-    /// The page: `a4`, `letter`, or its width and height in millimetres, such as `62x29`.
-    #[schema(value_type = Option<String>, default = "a4", min_length = 2, max_length = 20, example = "letter",
-        pattern = r"^([aA]4|[lL][eE][tT][tT][eE][rR]|[0-9]{1,4}(\.[0-9]+)?x[0-9]{1,4}(\.[0-9]+)?)$")]
-    pub(crate) page: Option<Paper>,
-    /// Rows of labels on a page.
-    #[schema(minimum = 1, maximum = 40, default = 8)]
-    pub(crate) rows: Option<u32>,
-    /// Columns of labels on a page.
-    #[schema(minimum = 1, maximum = 30, default = 3)]
-    pub(crate) columns: Option<u32>,
-    /// Space at the left and at the right edge of the page, in millimetres.
-    #[schema(minimum = 0, maximum = 200, default = 10)]
-    pub(crate) page_margin_x_mm: Option<f64>,
-    /// Space at the upper and at the lower edge of the page, in millimetres.
-    #[schema(minimum = 0, maximum = 200, default = 10)]
-    pub(crate) page_margin_y_mm: Option<f64>,
-    /// Space between columns, in millimetres.
-    #[schema(minimum = 0, maximum = 200, default = 3)]
-    pub(crate) gap_x_mm: Option<f64>,
-    /// Space between rows, in millimetres.
-    #[schema(minimum = 0, maximum = 200, default = 3)]
-    pub(crate) gap_y_mm: Option<f64>,
-    /// Moves everything to the right, for a printer that does not feed paper exactly, in millimetres.
-    #[schema(minimum = -20, maximum = 20, default = 0)]
-    pub(crate) shift_x_mm: Option<f64>,
-    /// Moves everything down, in millimetres.
-    #[schema(minimum = -20, maximum = 20, default = 0)]
-    pub(crate) shift_y_mm: Option<f64>,
-    /// Makes everything wider, for a printer that prints too narrow. The left edge of the page stays.
-    #[schema(minimum = 0.9, maximum = 1.1, default = 1)]
-    pub(crate) scale_x: Option<f64>,
-    /// Makes everything higher. The upper edge of the page stays.
-    #[schema(minimum = 0.9, maximum = 1.1, default = 1)]
-    pub(crate) scale_y: Option<f64>,
-    /// Draws marks at the corners of each label, to cut along.
-    #[schema(default = false)]
-    pub(crate) crop_marks: Option<bool>,
-    /// Answers with a test sheet instead: the frames of the labels, and rulers in millimetres that show how the printer
-    /// moves and scales. It needs no items.
-    #[schema(default = false)]
-    pub(crate) calibrate: Option<bool>,
-    /// Font size of the captions, in points. The default is 8, or less on labels that are less than 20 mm high.
-    #[schema(minimum = 4, maximum = 36)]
-    pub(crate) caption_pt: Option<f64>,
+/// The parameters of [`Sheet`].
+pub(crate) static SHEET: LazyLock<Schema> = LazyLock::new(Schema::of::<Sheet>);
+
+parameters! {
+    /// The sheet that all labels are on.
+    #[derive(Clone, Debug, Default, serde::Deserialize)]
+    pub(crate) Sheet {
+        /// Avery's number of a commercial label sheet. It replaces page, rows, columns, margins and gaps.
+        preset: Option<Preset> = text(0, 20).example("L7160")
+            .pattern("^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]4731|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$"),
+        /// First label of the first page to print on, for a sheet of which some labels are used.
+        first_label: Option<usize> = integer(1, 1200).default("1"),
+        /// Place of the captions.
+        caption_at: Option<CaptionAt> = one_of(CaptionAt::NAMED).default("below"),
+        /// The page: `a4`, `letter`, or its width and height in millimetres, such as `62x29`.
+        page: Option<Paper> = text(2, 20).default("a4").example("letter")
+            .pattern(r"^([aA]4|[lL][eE][tT][tT][eE][rR]|[0-9]{1,4}(\.[0-9]+)?x[0-9]{1,4}(\.[0-9]+)?)$"),
+        /// Rows of labels on a page.
+        rows: Option<u32> = integer(1, 40).default("8"),
+        /// Columns of labels on a page.
+        columns: Option<u32> = integer(1, 30).default("3"),
+        /// Space at the left and at the right edge of the page, in millimetres.
+        page_margin_x_mm: Option<f64> = number(0.0, 200.0).default("10"),
+        /// Space at the upper and at the lower edge of the page, in millimetres.
+        page_margin_y_mm: Option<f64> = number(0.0, 200.0).default("10"),
+        /// Space between columns, in millimetres.
+        gap_x_mm: Option<f64> = number(0.0, 200.0).default("3"),
+        /// Space between rows, in millimetres.
+        gap_y_mm: Option<f64> = number(0.0, 200.0).default("3"),
+        /// Moves everything to the right, for a printer that does not feed paper exactly, in millimetres.
+        shift_x_mm: Option<f64> = number(-20.0, 20.0).default("0"),
+        /// Moves everything down, in millimetres.
+        shift_y_mm: Option<f64> = number(-20.0, 20.0).default("0"),
+        /// Makes everything wider, for a printer that prints too narrow. The left edge of the page stays.
+        scale_x: Option<f64> = number(0.9, 1.1).default("1"),
+        /// Makes everything higher. The upper edge of the page stays.
+        scale_y: Option<f64> = number(0.9, 1.1).default("1"),
+        /// Draws marks at the corners of each label, to cut along.
+        crop_marks: Option<bool> = boolean(),
+        /// Answers with a test sheet instead: the frames of the labels, and rulers in millimetres that show how the
+        /// printer moves and scales. It needs no items.
+        calibrate: Option<bool> = boolean(),
+        /// Font size of the captions, in points. The default is 8, or less on labels that are less than 20 mm high.
+        caption_pt: Option<f64> = number(4.0, 36.0),
+    }
 }
 
 impl Sheet {
@@ -103,32 +95,32 @@ impl Sheet {
                 gap: (self.gap_x_mm.unwrap_or(3.0), self.gap_y_mm.unwrap_or(3.0)),
             };
         };
-        for (name, is_given) in [
-            ("page", self.page.is_some()),
-            ("rows", self.rows.is_some()),
-            ("columns", self.columns.is_some()),
-            ("page_margin_x_mm", self.page_margin_x_mm.is_some()),
-            ("page_margin_y_mm", self.page_margin_y_mm.is_some()),
-            ("gap_x_mm", self.gap_x_mm.is_some()),
-            ("gap_y_mm", self.gap_y_mm.is_some()),
-        ] {
-            if is_given {
-                faults.push(Fault::new(name, Code::Contradictory, "the preset sets it"));
-            }
+        const SET: [&str; 7] = [
+            "page",
+            "rows",
+            "columns",
+            "page_margin_x_mm",
+            "page_margin_y_mm",
+            "gap_x_mm",
+            "gap_y_mm",
+        ];
+        for field in self.given().filter(|field| SET.contains(&field.name)) {
+            faults.push(Fault::new(field.name, Code::Contradictory, "the preset sets it"));
         }
         preset.grid()
     }
 }
 
-/// Place of the captions.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum CaptionAt {
-    /// One line below the symbol.
-    #[default]
-    Below,
-    /// Lines to the right of the symbol.
-    Beside,
+names! {
+    /// Place of the captions.
+    #[derive(Default)]
+    pub(crate) CaptionAt {
+        /// One line below the symbol.
+        #[default]
+        Below = "below",
+        /// Lines to the right of the symbol.
+        Beside = "beside",
+    }
 }
 
 /// The division of a page, in millimetres; the first number of each pair is along the x axis.

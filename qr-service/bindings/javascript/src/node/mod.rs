@@ -53,14 +53,14 @@ pub fn draw_options_async(options: String, is_query: bool) -> AsyncTask<DrawingO
     AsyncTask::new(DrawingOptions(options, is_query))
 }
 
-type Answer = Result<Result<Drawn, Vec<Fault>>, Mistake>;
+type Outcome = Result<Result<Drawn, Vec<Fault>>, Mistake>;
 
-fn draw_with(options: &str, is_query: bool) -> Answer {
+fn draw_with(options: &str, is_query: bool) -> Outcome {
     catch_unwind(|| if is_query { draw_query(options) } else { draw_json(options) })
         .map_err(|_| Mistake::Internal)
 }
 
-fn answer_of(env: &Env, drawn: Answer) -> napi::Result<Object<'_>> {
+fn answer_of(env: &Env, drawn: Outcome) -> napi::Result<Object<'_>> {
     let drawn = drawn.map_err(|mistake| Failure::from(mistake).into_error(env))?;
     let mut answer = Object::new(env)?;
     match drawn {
@@ -83,7 +83,7 @@ fn answer_of(env: &Env, drawn: Answer) -> napi::Result<Object<'_>> {
 pub struct DrawingOptions(String, bool);
 
 impl<'env> ScopedTask<'env> for DrawingOptions {
-    type Output = Answer;
+    type Output = Outcome;
     type JsValue = Object<'env>;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {

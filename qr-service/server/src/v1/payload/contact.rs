@@ -1,81 +1,64 @@
 //! Contacts: vCard 3.0 (RFC 2426), or on request 4.0 (RFC 6350), whose umlauts some phones misread, and MECARD.
 
 use chrono::NaiveDate;
-use serde::Deserialize;
-use utoipa::ToSchema;
 
-use super::{Payload, bare_phone, check_line, check_phone, escape};
+use super::{
+    EMAIL, LINE, PHONE, Payload, bare_phone, check_line, check_phone, escape, names, one_of,
+    parameters, text,
+};
 use crate::v1::fault::{Code, Fault};
 
-/// A contact. One of the names is required.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"}))]
-pub(super) struct Vcard {
-    /// First names.
-    #[schema(min_length = 1, max_length = 100)]
-    first_name: Option<String>,
-    /// Last name.
-    #[schema(min_length = 1, max_length = 100)]
-    last_name: Option<String>,
-    /// Company or another organization.
-    #[schema(min_length = 1, max_length = 200)]
-    organization: Option<String>,
-    /// Position in the organization.
-    #[schema(min_length = 1, max_length = 100)]
-    job_title: Option<String>,
-    /// Telephone number.
-    #[schema(min_length = 1, max_length = 40)]
-    phone: Option<String>,
-    /// Number of a mobile telephone.
-    #[schema(min_length = 1, max_length = 40)]
-    mobile: Option<String>,
-    /// Telephone number at work.
-    #[schema(min_length = 1, max_length = 40)]
-    work_phone: Option<String>,
-    /// Telephone number at home.
-    #[schema(min_length = 1, max_length = 40)]
-    home_phone: Option<String>,
-    /// Number for faxes.
-    #[schema(min_length = 1, max_length = 40)]
-    fax: Option<String>,
-    /// E-mail address.
-    #[schema(min_length = 3, max_length = 254)]
-    email: Option<String>,
-    /// Web site.
-    #[schema(min_length = 1, max_length = 500)]
-    url: Option<String>,
-    /// Street and number.
-    #[schema(min_length = 1, max_length = 200)]
-    street: Option<String>,
-    /// City or town.
-    #[schema(min_length = 1, max_length = 100)]
-    city: Option<String>,
-    /// State or region.
-    #[schema(min_length = 1, max_length = 100)]
-    region: Option<String>,
-    /// Postal code.
-    #[schema(min_length = 1, max_length = 20)]
-    postcode: Option<String>,
-    /// Country, in words.
-    #[schema(min_length = 1, max_length = 100)]
-    country: Option<String>,
-    /// Day of birth, such as 1815-12-10.
-    #[schema(min_length = 10, max_length = 10, pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-    birthday: Option<String>,
-    /// Version of vCard.
-    #[schema(inline, default = "3.0")]
-    card_version: Option<CardVersion>,
-    /// Anything else; it may have several lines.
-    #[schema(min_length = 1, max_length = 1000)]
-    note: Option<String>,
+parameters! {
+    /// A contact. One of the names is required.
+    #[derive(serde::Deserialize)]
+    pub(super) Vcard {
+        /// First names.
+        first_name: Option<String> = text(1, 100),
+        /// Last name.
+        last_name: Option<String> = text(1, 100),
+        /// Company or another organization.
+        organization: Option<String> = text(1, 200),
+        /// Position in the organization.
+        job_title: Option<String> = text(1, 100),
+        /// Telephone number.
+        phone: Option<String> = text(1, 40).pattern(PHONE),
+        /// Number of a mobile telephone.
+        mobile: Option<String> = text(1, 40).pattern(PHONE),
+        /// Telephone number at work.
+        work_phone: Option<String> = text(1, 40).pattern(PHONE),
+        /// Telephone number at home.
+        home_phone: Option<String> = text(1, 40).pattern(PHONE),
+        /// Number for faxes.
+        fax: Option<String> = text(1, 40).pattern(PHONE),
+        /// E-mail address.
+        email: Option<String> = text(3, 254).pattern(EMAIL),
+        /// Web site.
+        url: Option<String> = text(1, 500).pattern(LINE),
+        /// Street and number.
+        street: Option<String> = text(1, 200),
+        /// City or town.
+        city: Option<String> = text(1, 100),
+        /// State or region.
+        region: Option<String> = text(1, 100),
+        /// Postal code.
+        postcode: Option<String> = text(1, 20),
+        /// Country, in words.
+        country: Option<String> = text(1, 100),
+        /// Day of birth, such as 1815-12-10.
+        birthday: Option<String> = text(10, 10).pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+        /// Version of vCard.
+        card_version: Option<CardVersion> = one_of(CardVersion::NAMED).default("3.0"),
+        /// Anything else; it may have several lines.
+        note: Option<String> = text(1, 1000),
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-enum CardVersion {
-    #[serde(rename = "3.0")]
-    Three,
-    #[serde(rename = "4.0")]
-    Four,
+names! {
+    /// A version of vCard.
+    CardVersion {
+        Three = "3.0",
+        Four = "4.0",
+    }
 }
 
 /// Escapes a value of vCard or iCalendar (RFC 2426 section 5, RFC 5545 section 3.3.11).
@@ -97,6 +80,9 @@ pub(super) fn check_email(name: &str, email: Option<&str>, faults: &mut Vec<Faul
 }
 
 impl Payload for Vcard {
+    const EXAMPLE: &'static [(&'static str, &'static str)] =
+        &[("first_name", "Ada"), ("last_name", "Lovelace"), ("email", "ada@example.com")];
+
     fn compose(&self, faults: &mut Vec<Fault>) -> String {
         let value = |text: &Option<String>| text.as_deref().map(card_value).unwrap_or_default();
         let names = [&self.first_name, &self.last_name];
@@ -162,30 +148,25 @@ impl Payload for Vcard {
     }
 }
 
-/// A contact in the notation of NTT Docomo.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Mecard {
-    /// Last name.
-    #[schema(min_length = 1, max_length = 100)]
-    last_name: String,
-    /// First names.
-    #[schema(min_length = 1, max_length = 100)]
-    first_name: Option<String>,
-    /// Telephone number.
-    #[schema(min_length = 1, max_length = 40)]
-    phone: Option<String>,
-    /// E-mail address.
-    #[schema(min_length = 3, max_length = 254)]
-    email: Option<String>,
-    /// Web site.
-    #[schema(min_length = 1, max_length = 500)]
-    url: Option<String>,
-    /// Address in one line.
-    #[schema(min_length = 1, max_length = 300)]
-    address: Option<String>,
-    /// Anything else.
-    #[schema(min_length = 1, max_length = 500)]
-    note: Option<String>,
+parameters! {
+    /// A contact in the notation of NTT Docomo.
+    #[derive(serde::Deserialize)]
+    pub(super) Mecard {
+        /// Last name.
+        last_name: String = text(1, 100),
+        /// First names.
+        first_name: Option<String> = text(1, 100),
+        /// Telephone number.
+        phone: Option<String> = text(1, 40).pattern(PHONE),
+        /// E-mail address.
+        email: Option<String> = text(3, 254).pattern(EMAIL),
+        /// Web site.
+        url: Option<String> = text(1, 500).pattern(LINE),
+        /// Address in one line.
+        address: Option<String> = text(1, 300),
+        /// Anything else.
+        note: Option<String> = text(1, 500),
+    }
 }
 
 impl Payload for Mecard {

@@ -3,39 +3,27 @@
 //!
 //! Each field is its number, its length, both with two digits, and its value. A checksum ends the text.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
 use super::contact::check_email;
-use super::{Payload, amount, bare_phone};
+use super::{AMOUNT, ASCII, LINE, PHONE, Payload, amount, bare_phone, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
-/// A payment in Brazil.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Pix {
-    /// Key of the payee: CPF, CNPJ, telephone number with `+55`, e-mail address, or random key.
-    #[schema(min_length = 5, max_length = 77, example = "123e4567-e12b-12d1-a456-426655440000")]
-    key: String,
-    /// Name of the payee, in ASCII.
-    #[schema(min_length = 1, max_length = 25, pattern = "^[ -~]+$")]
-    name: String,
-    /// City of the payee, in ASCII.
-    #[schema(min_length = 1, max_length = 15, pattern = "^[ -~]+$")]
-    city: String,
-    /// Amount in reais, with a point or a comma and at most two decimals. Without it the payer chooses.
-    #[schema(
-        min_length = 1,
-        max_length = 12,
-        example = "10.00",
-        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
-    )]
-    amount: Option<String>,
-    /// Identifier of the payment in the payee's books.
-    #[schema(min_length = 1, max_length = 25, pattern = "^[A-Za-z0-9]+$")]
-    txid: Option<String>,
-    /// A note for the payer, in ASCII.
-    #[schema(min_length = 1, max_length = 72, pattern = "^[ -~]+$")]
-    message: Option<String>,
+parameters! {
+    /// A payment in Brazil.
+    #[derive(serde::Deserialize)]
+    pub(super) Pix {
+        /// Key of the payee: CPF, CNPJ, telephone number with `+55`, e-mail address, or random key.
+        key: String = text(5, 77).example("123e4567-e12b-12d1-a456-426655440000"),
+        /// Name of the payee, in ASCII.
+        name: String = text(1, 25).pattern(ASCII),
+        /// City of the payee, in ASCII.
+        city: String = text(1, 15).pattern(ASCII),
+        /// Amount in reais, with a point or a comma and at most two decimals. Without it the payer chooses.
+        amount: Option<String> = text(1, 12).example("10.00").pattern(AMOUNT),
+        /// Identifier of the payment in the payee's books.
+        txid: Option<String> = text(1, 25).pattern("^[A-Za-z0-9]+$"),
+        /// A note for the payer, in ASCII.
+        message: Option<String> = text(1, 72).pattern(ASCII),
+    }
 }
 
 impl Payload for Pix {
@@ -107,29 +95,21 @@ fn has_check_digits(digits: &[u32], most: u32) -> bool {
     })
 }
 
-/// A payment in Singapore. Give `uen` or `mobile`.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct PayNow {
-    /// Unique entity number of the payee, with a suffix if it has one.
-    #[schema(min_length = 9, max_length = 13, pattern = "^[A-Za-z0-9]+$")]
-    uen: Option<String>,
-    /// Mobile telephone number of the payee, with `+65`.
-    #[schema(min_length = 1, max_length = 40)]
-    mobile: Option<String>,
-    /// Name of the payee, in ASCII.
-    #[schema(min_length = 1, max_length = 25, pattern = "^[ -~]+$")]
-    name: String,
-    /// Amount in dollars, with a point or a comma and at most two decimals. Without it the payer chooses.
-    #[schema(
-        min_length = 1,
-        max_length = 12,
-        example = "10.00",
-        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
-    )]
-    amount: Option<String>,
-    /// Number of the bill, in ASCII.
-    #[schema(min_length = 1, max_length = 25, pattern = "^[ -~]+$")]
-    reference: Option<String>,
+parameters! {
+    /// A payment in Singapore. Give `uen` or `mobile`.
+    #[derive(serde::Deserialize)]
+    pub(super) PayNow {
+        /// Unique entity number of the payee, with a suffix if it has one.
+        uen: Option<String> = text(9, 13).pattern("^[A-Za-z0-9]+$"),
+        /// Mobile telephone number of the payee, with `+65`.
+        mobile: Option<String> = text(1, 40).pattern(PHONE),
+        /// Name of the payee, in ASCII.
+        name: String = text(1, 25).pattern(ASCII),
+        /// Amount in dollars, with a point or a comma and at most two decimals. Without it the payer chooses.
+        amount: Option<String> = text(1, 12).example("10.00").pattern(AMOUNT),
+        /// Number of the bill, in ASCII.
+        reference: Option<String> = text(1, 25).pattern(LINE),
+    }
 }
 
 impl Payload for PayNow {

@@ -1,10 +1,7 @@
 //! SEPA credit transfers by the European Payments Council's guideline EPC069-12, version 002 of the data. Banks and
 //! invoicing programs call the symbol Girocode.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
-use super::{Payload, amount, check_line};
+use super::{AMOUNT, LINE, Payload, amount, check_line, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 /// The most bytes of the whole text.
@@ -16,44 +13,30 @@ const EEA: &str =
     "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK";
 const NOT_EEA: &str = "AD AL CH GB GI MC MD ME MK RS SM VA";
 
-/// A credit transfer in euro.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Epc {
-    /// Name of the payee.
-    #[schema(min_length = 1, max_length = 70)]
-    beneficiary: String,
-    /// Account of the payee; spaces are ignored.
-    #[schema(
-        min_length = 15,
-        max_length = 42,
-        pattern = r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"
-    )]
-    iban: String,
-    /// Bank of the account, 8 or 11 characters. It is optional for an IBAN of the European Economic Area, and required
-    /// for other countries of SEPA, such as Switzerland, the United Kingdom and Monaco.
-    #[schema(min_length = 8, max_length = 11, pattern = r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$")]
-    bic: Option<String>,
-    /// Amount in euro, with a point or a comma and at most two decimals. Without it the payer chooses.
-    #[schema(
-        min_length = 1,
-        max_length = 12,
-        example = "12.30",
-        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
-    )]
-    amount: Option<String>,
-    /// Purpose code of ISO 20022, four letters at most.
-    #[schema(min_length = 1, max_length = 4, pattern = "^[A-Za-z0-9]+$")]
-    purpose: Option<String>,
-    /// Structured reference. If it begins with RF, its check digits by ISO 11649 must be right. It excludes
-    /// `remittance`.
-    #[schema(min_length = 1, max_length = 35)]
-    reference: Option<String>,
-    /// Purpose of the payment, in words.
-    #[schema(min_length = 1, max_length = 140)]
-    remittance: Option<String>,
-    /// A note for the payer.
-    #[schema(min_length = 1, max_length = 70)]
-    information: Option<String>,
+parameters! {
+    /// A credit transfer in euro.
+    #[derive(serde::Deserialize)]
+    pub(super) Epc {
+        /// Name of the payee.
+        beneficiary: String = text(1, 70).pattern(LINE),
+        /// Account of the payee; spaces are ignored.
+        iban: String = text(15, 42)
+            .pattern(r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"),
+        /// Bank of the account, 8 or 11 characters. It is optional for an IBAN of the European Economic Area, and
+        /// required for other countries of SEPA, such as Switzerland, the United Kingdom and Monaco.
+        bic: Option<String> = text(8, 11).pattern(r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$"),
+        /// Amount in euro, with a point or a comma and at most two decimals. Without it the payer chooses.
+        amount: Option<String> = text(1, 12).example("12.30").pattern(AMOUNT),
+        /// Purpose code of ISO 20022, four letters at most.
+        purpose: Option<String> = text(1, 4).pattern("^[A-Za-z0-9]+$"),
+        /// Structured reference. If it begins with RF, its check digits by ISO 11649 must be right. It excludes
+        /// `remittance`.
+        reference: Option<String> = text(1, 35).pattern(LINE),
+        /// Purpose of the payment, in words.
+        remittance: Option<String> = text(1, 140).pattern(LINE),
+        /// A note for the payer.
+        information: Option<String> = text(1, 70).pattern(LINE),
+    }
 }
 
 impl Payload for Epc {

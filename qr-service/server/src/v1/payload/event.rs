@@ -1,32 +1,27 @@
 //! Events for a calendar: a VEVENT of iCalendar (RFC 5545).
 
 use chrono::{Days, FixedOffset, NaiveDate, NaiveTime};
-use serde::Deserialize;
-use utoipa::ToSchema;
 
-use super::Payload;
 use super::contact::card_value;
+use super::{Payload, TIME, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
-/// An event.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Event {
-    /// Title of the event.
-    #[schema(min_length = 1, max_length = 200)]
-    summary: String,
-    /// Start: `2026-05-01` for a whole day, `2026-05-01T18:30` in the local time of the place, `2026-05-01T16:30Z` in
-    /// UTC, `2026-05-01T18:30+02:00` with an offset from UTC. Fractions of a second are ignored.
-    #[schema(min_length = 10, max_length = 35)]
-    start: String,
-    /// End, in the same notation as `start`; for whole days the last day.
-    #[schema(min_length = 10, max_length = 35)]
-    end: Option<String>,
-    /// Place of the event.
-    #[schema(min_length = 1, max_length = 200)]
-    location: Option<String>,
-    /// Further details.
-    #[schema(min_length = 1, max_length = 1000)]
-    description: Option<String>,
+parameters! {
+    /// An event.
+    #[derive(serde::Deserialize)]
+    pub(super) Event {
+        /// Title of the event.
+        summary: String = text(1, 200),
+        /// Start: `2026-05-01` for a whole day, `2026-05-01T18:30` in the local time of the place, `2026-05-01T16:30Z`
+        /// in UTC, `2026-05-01T18:30+02:00` with an offset from UTC. Fractions of a second are ignored.
+        start: String = text(10, 35).pattern(TIME),
+        /// End, in the same notation as `start`; for whole days the last day.
+        end: Option<String> = text(10, 35).pattern(TIME),
+        /// Place of the event.
+        location: Option<String> = text(1, 200),
+        /// Further details.
+        description: Option<String> = text(1, 1000),
+    }
 }
 
 /// A whole day, or a time of it.

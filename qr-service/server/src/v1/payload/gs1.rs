@@ -8,32 +8,23 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use chrono::{NaiveDate, NaiveTime};
-use serde::Deserialize;
-use utoipa::ToSchema;
 
 use super::epc::is_iban;
-use super::{Payload, percent};
+use super::{Payload, parameters, percent, text};
 use crate::v1::fault::{Code, Fault};
 
-/// Element strings with their application identifiers in brackets.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Gs1 {
-    /// Elements, such as `(01)09506000134352(10)ABC123(21)4711`.
-    #[schema(
-        min_length = 4,
-        max_length = 1000,
-        example = "(01)09506000134352(10)ABC123",
-        pattern = r"^\([0-9]{2,4}\)"
-    )]
-    elements: String,
-    /// Host of a resolver, with a path if it has one. The symbol is then a GS1 Digital Link, which every phone opens.
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        example = "id.example.org",
-        pattern = r"^(https?://)?[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$"
-    )]
-    domain: Option<String>,
+parameters! {
+    /// Element strings with their application identifiers in brackets.
+    #[derive(serde::Deserialize)]
+    pub(super) Gs1 {
+        /// Elements, such as `(01)09506000134352(10)ABC123(21)4711`.
+        elements: String = text(4, 1000).example("(01)09506000134352(10)ABC123")
+            .pattern(r"^\([0-9]{2,4}\)"),
+        /// Host of a resolver, with a path if it has one. The symbol is then a GS1 Digital Link, which every phone
+        /// opens.
+        domain: Option<String> = text(1, 200).example("id.example.org")
+            .pattern(r"^(https?://)?[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$"),
+    }
 }
 
 const SEPARATOR: char = '\u{1d}';

@@ -1,32 +1,31 @@
 //! Text messages, e-mails, places and UPI payments, which are all encoded as URIs.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
 use super::contact::check_email;
-use super::{Payload, amount, bare_phone, check_line, check_phone, percent, query_of};
+use super::{
+    AMOUNT, EMAIL, LINE, PHONE, Payload, amount, bare_phone, check_line, check_phone, names,
+    number, one_of, parameters, percent, query_of, text,
+};
 use crate::v1::fault::{Code, Fault};
 
-/// A text message.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Sms {
-    /// Telephone number.
-    #[schema(min_length = 1, max_length = 40)]
-    phone: String,
-    /// The message.
-    #[schema(min_length = 1, max_length = 1000)]
-    message: Option<String>,
-    /// Form of the text: SMSTO, which both Android and iOS read, or a URI (RFC 5724).
-    #[schema(inline, default = "SMSTO")]
-    form: Option<SmsForm>,
+parameters! {
+    /// A text message.
+    #[derive(serde::Deserialize)]
+    pub(super) Sms {
+        /// Telephone number.
+        phone: String = text(1, 40).pattern(PHONE),
+        /// The message.
+        message: Option<String> = text(1, 1000),
+        /// Form of the text: SMSTO, which both Android and iOS read, or a URI (RFC 5724).
+        form: Option<SmsForm> = one_of(SmsForm::NAMED).default("SMSTO"),
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-enum SmsForm {
-    #[serde(rename = "SMSTO")]
-    SmsTo,
-    #[serde(rename = "URI")]
-    Uri,
+names! {
+    /// A form of a text message.
+    SmsForm {
+        SmsTo = "SMSTO",
+        Uri = "URI",
+    }
 }
 
 impl Payload for Sms {
@@ -43,15 +42,15 @@ impl Payload for Sms {
     }
 }
 
-/// A message by WhatsApp, as its links to a chat.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct WhatsApp {
-    /// Telephone number with the country's code.
-    #[schema(min_length = 1, max_length = 40, example = "+44 20 7946 0000")]
-    phone: String,
-    /// The message.
-    #[schema(min_length = 1, max_length = 1000)]
-    message: Option<String>,
+parameters! {
+    /// A message by WhatsApp, as its links to a chat.
+    #[derive(serde::Deserialize)]
+    pub(super) WhatsApp {
+        /// Telephone number with the country's code.
+        phone: String = text(1, 40).example("+44 20 7946 0000").pattern(PHONE),
+        /// The message.
+        message: Option<String> = text(1, 1000),
+    }
 }
 
 impl Payload for WhatsApp {
@@ -68,21 +67,19 @@ impl Payload for WhatsApp {
     }
 }
 
-/// An e-mail to one address.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Mail {
-    /// Address of the recipient.
-    #[schema(min_length = 3, max_length = 254)]
-    to: String,
-    /// Address that gets a copy.
-    #[schema(min_length = 3, max_length = 254)]
-    cc: Option<String>,
-    /// Subject.
-    #[schema(min_length = 1, max_length = 500)]
-    subject: Option<String>,
-    /// Text of the e-mail.
-    #[schema(min_length = 1, max_length = 2000)]
-    message: Option<String>,
+parameters! {
+    /// An e-mail to one address.
+    #[derive(serde::Deserialize)]
+    pub(super) Mail {
+        /// Address of the recipient.
+        to: String = text(3, 254).pattern(EMAIL),
+        /// Address that gets a copy.
+        cc: Option<String> = text(3, 254).pattern(EMAIL),
+        /// Subject.
+        subject: Option<String> = text(1, 500),
+        /// Text of the e-mail.
+        message: Option<String> = text(1, 2000),
+    }
 }
 
 impl Payload for Mail {
@@ -103,21 +100,19 @@ impl Payload for Mail {
     }
 }
 
-/// A place by its coordinates in WGS 84.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Geo {
-    /// Degrees north.
-    #[schema(minimum = -90, maximum = 90)]
-    latitude: f64,
-    /// Degrees east.
-    #[schema(minimum = -180, maximum = 180)]
-    longitude: f64,
-    /// Metres above the ellipsoid.
-    #[schema(minimum = -11000, maximum = 100_000)]
-    altitude: Option<f64>,
-    /// A name or address to show on the map. Only Android reads it.
-    #[schema(min_length = 1, max_length = 200)]
-    label: Option<String>,
+parameters! {
+    /// A place by its coordinates in WGS 84.
+    #[derive(serde::Deserialize)]
+    pub(super) Geo {
+        /// Degrees north.
+        latitude: f64 = number(-90.0, 90.0),
+        /// Degrees east.
+        longitude: f64 = number(-180.0, 180.0),
+        /// Metres above the ellipsoid.
+        altitude: Option<f64> = number(-11000.0, 100000.0),
+        /// A name or address to show on the map. Only Android reads it.
+        label: Option<String> = text(1, 200),
+    }
 }
 
 impl Payload for Geo {
@@ -135,36 +130,23 @@ impl Payload for Geo {
     }
 }
 
-/// A payment by India's Unified Payments Interface, as a deep link by NPCI.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Upi {
-    /// Address of the payee, such as `name@bank`.
-    #[schema(
-        min_length = 5,
-        max_length = 255,
-        pattern = r"^[A-Za-z0-9._-]{2,}@[A-Za-z0-9.-]{2,}$"
-    )]
-    payee: String,
-    /// Name of the payee.
-    #[schema(min_length = 1, max_length = 99)]
-    name: String,
-    /// Amount in rupees, with a point or a comma and at most two decimals. Without it the payer chooses.
-    #[schema(
-        min_length = 1,
-        max_length = 12,
-        example = "250.00",
-        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
-    )]
-    amount: Option<String>,
-    /// A note for payer and payee.
-    #[schema(min_length = 1, max_length = 80)]
-    note: Option<String>,
-    /// Reference of the order.
-    #[schema(min_length = 1, max_length = 35)]
-    reference: Option<String>,
-    /// Category code of the merchant: four digits.
-    #[schema(min_length = 4, max_length = 4, pattern = "^[0-9]{4}$")]
-    merchant_code: Option<String>,
+parameters! {
+    /// A payment by India's Unified Payments Interface, as a deep link by NPCI.
+    #[derive(serde::Deserialize)]
+    pub(super) Upi {
+        /// Address of the payee, such as `name@bank`.
+        payee: String = text(5, 255).pattern(r"^[A-Za-z0-9._-]{2,}@[A-Za-z0-9.-]{2,}$"),
+        /// Name of the payee.
+        name: String = text(1, 99),
+        /// Amount in rupees, with a point or a comma and at most two decimals. Without it the payer chooses.
+        amount: Option<String> = text(1, 12).example("250.00").pattern(AMOUNT),
+        /// A note for payer and payee.
+        note: Option<String> = text(1, 80),
+        /// Reference of the order.
+        reference: Option<String> = text(1, 35).pattern(LINE),
+        /// Category code of the merchant: four digits.
+        merchant_code: Option<String> = text(4, 4).pattern("^[0-9]{4}$"),
+    }
 }
 
 impl Payload for Upi {

@@ -14,16 +14,22 @@ mod otp;
 mod swiss;
 mod wifi;
 
+use std::sync::LazyLock;
+
+use qr_options::definition::{Parameters, any_integer, boolean, integer, number, one_of, text};
+use qr_options::{Definition, names, parameters};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use utoipa::PartialSchema;
 
 use crate::v1::fault::{Code, Fault};
 use crate::v1::options::{self, LevelName, Mode, Options};
 use crate::v1::parameters::Schema;
 
 /// Fields of one kind of payload.
-trait Payload: DeserializeOwned + PartialSchema {
+trait Payload: DeserializeOwned + Parameters {
+    /// Fields of an example, for a kind whose required fields alone make none.
+    const EXAMPLE: &'static [(&'static str, &'static str)] = &[];
+
     /// Composes the text that the symbol encodes. Adds every fault to `faults`; the caller then discards the text.
     fn compose(&self, faults: &mut Vec<Fault>) -> String;
 }
@@ -40,8 +46,10 @@ pub(crate) struct Kind {
     preset: Preset,
     /// The schema of its fields, for the OpenAPI document.
     pub(crate) describe: fn() -> Value,
-    /// The same schema, for reading the fields.
-    pub(crate) schema: fn() -> Schema,
+    /// Its fields.
+    pub(crate) definitions: &'static [Definition],
+    /// The same, for reading them.
+    pub(crate) schema: LazyLock<Schema>,
     compose: fn(&Schema, &Map<String, Value>, &mut Vec<Fault>) -> String,
 }
 
@@ -63,7 +71,8 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
         is_secret: false,
         preset: Preset::None,
         describe: described::<T>,
-        schema: schema_of::<T>,
+        definitions: T::DEFINITIONS,
+        schema: LazyLock::new(Schema::of::<T>),
         compose: |schema, values, faults| {
             // If a required field is wrong, a stand-in takes its place, so that the other fields are checked as well.
             let stood_in = || T::deserialize(Value::Object(schema.with_stand_ins(values))).ok();
@@ -80,86 +89,66 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
     }
 }
 
-/// Patterns of fields that are the same in every kind, for the OpenAPI document. They match everything that
-/// [`Payload::compose`] accepts; `compose` also checks what a regular expression cannot express.
-const PATTERNS: [(&[&str], &str); 5] = [
-    (
-        &["phone", "mobile", "work_phone", "home_phone", "fax"],
-        r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$",
-    ),
-    (
-        &["email", "to", "cc"],
-        r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$",
-    ),
-    (
-        &["start", "end"],
-        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$",
-    ),
-    (&["account", "issuer"], r"^[^:\u0000-\u001F\u007F-\u009F]+$"),
-    (
-        &["ssid", "identity", "url", "beneficiary", "reference", "remittance", "information"],
-        r"^[^\u0000-\u001F\u007F-\u009F]+$",
-    ),
-];
+/// Patterns of fields, for the OpenAPI document. They match everything that [`Payload::compose`] accepts; `compose` also
+/// checks what a regular expression cannot express.
+const PHONE: &str = r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$";
+const EMAIL: &str =
+    r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$";
+const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$";
+const LABEL: &str = r"^[^:\u0000-\u001F\u007F-\u009F]+$";
+const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]+$";
+const AMOUNT: &str = r"^[0-9]+([.,][0-9]{1,2})?$";
+const ASCII: &str = "^[ -~]+$";
 
-/// The schema of a struct's fields with [`PATTERNS`], for the OpenAPI document.
-fn described<T: PartialSchema>() -> Value {
-    // utoipa's schemas always serialise.
-    let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
-    for (names, pattern) in PATTERNS {
-        for name in names {
-            if let Some(field) = schema["properties"].get_mut(name) {
-                field["pattern"] = pattern.into();
-            }
-        }
+/// The schema of a payload's fields, for the OpenAPI document.
+fn described<T: Payload>() -> Value {
+    let mut schema = T::schema();
+    if !T::EXAMPLE.is_empty() {
+        schema["example"] = T::EXAMPLE.iter().copied().collect();
     }
     schema
 }
 
-/// The schema of a struct, for reading its fields.
-pub(crate) fn schema_of<T: PartialSchema>() -> Schema {
-    // utoipa's schemas always serialise.
-    Schema::new(&serde_json::to_value(T::schema()).unwrap_or_default())
-}
-
 /// Every kind.
 pub(crate) static KINDS: [Kind; 15] = [
-    Kind { is_secret: true, ..kind::<wifi::Wifi>("wifi", "Joins a wireless network") },
+    kind::<wifi::Wifi>("wifi", "Joins a wireless network").secret(),
     kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426) or 4.0 (RFC 6350)"),
     kind::<contact::Mecard>("mecard", "A contact as MECARD, which takes fewer bytes"),
-    Kind {
-        preset: Preset::Epc,
-        ..kind::<epc::Epc>("epc", "A SEPA credit transfer, or Girocode (EPC069-12, version 002)")
-    },
-    Kind {
-        preset: Preset::Swiss,
-        ..kind::<swiss::Swiss>("swiss", "A Swiss QR-bill (version 2.3)")
-    },
+    kind::<epc::Epc>("epc", "A SEPA credit transfer, or Girocode (EPC069-12, version 002)")
+        .preset(Preset::Epc),
+    kind::<swiss::Swiss>("swiss", "A Swiss QR-bill (version 2.3)").preset(Preset::Swiss),
     kind::<links::Upi>("upi", "A payment in India by UPI"),
     kind::<emv::Pix>("pix", "A payment in Brazil by Pix (EMV merchant-presented)"),
     kind::<emv::PayNow>("paynow", "A payment in Singapore by PayNow (EMV merchant-presented)"),
-    Kind { is_secret: true, ..kind::<otp::Otp>("otp", "A key for one-time passwords") },
+    kind::<otp::Otp>("otp", "A key for one-time passwords").secret(),
     kind::<links::Sms>("sms", "A text message"),
     kind::<links::WhatsApp>("whatsapp", "A message by WhatsApp"),
     kind::<links::Mail>("mail", "An e-mail (RFC 6068)"),
     kind::<links::Geo>("geo", "A place (RFC 5870)"),
     kind::<event::Event>("event", "An event for the calendar (RFC 5545)"),
-    Kind {
-        preset: Preset::Gs1,
-        ..kind::<gs1::Gs1>("gs1", "GS1 element strings, or a GS1 Digital Link")
-    },
+    kind::<gs1::Gs1>("gs1", "GS1 element strings, or a GS1 Digital Link").preset(Preset::Gs1),
 ];
 
 impl Kind {
+    const fn secret(mut self) -> Self {
+        self.is_secret = true;
+        self
+    }
+
+    const fn preset(mut self, preset: Preset) -> Self {
+        self.preset = preset;
+        self
+    }
+
     /// Composes the text from those `values` that are fields, and sets the options that the kind requires. Adds every
     /// fault to `faults`.
     pub(crate) fn apply(
         &self,
-        schema: &Schema,
         values: &Map<String, Value>,
         options: &mut Options,
         faults: &mut Vec<Fault>,
     ) {
+        let schema = &*self.schema;
         let text = match self.is_secret {
             true => (self.compose)(schema, values, faults),
             false => (self.compose)(schema, &trimmed(schema, values), faults),

@@ -1,53 +1,48 @@
 //! Keys for one-time passwords, in the notation of Google Authenticator.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
-use super::{Payload, percent, query_of};
+use super::{
+    LABEL, Payload, any_integer, integer, names, one_of, parameters, percent, query_of, text,
+};
 use crate::v1::fault::{Code, Fault};
 
-/// A key for one-time passwords.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Otp {
-    /// The key in Base32 (RFC 4648); spaces and padding are ignored.
-    #[schema(min_length = 8, max_length = 256, pattern = r"^[A-Za-z2-7\s]+=*\s*$")]
-    secret: String,
-    /// Name of the account, such as an e-mail address.
-    #[schema(min_length = 1, max_length = 200)]
-    account: String,
-    /// Name of the service or company that the account belongs to.
-    #[schema(min_length = 1, max_length = 100)]
-    issuer: Option<String>,
-    /// `totp` by time (RFC 6238), or `hotp` by counter (RFC 4226).
-    #[schema(inline, default = "totp")]
-    method: Option<Method>,
-    /// Hash function; many apps support only SHA1.
-    #[schema(inline, default = "SHA1")]
-    algorithm: Option<Algorithm>,
-    /// Digits of a password.
-    #[schema(minimum = 6, maximum = 8, default = 6)]
-    digits: Option<u8>,
-    /// Seconds that a password is valid, for `totp`.
-    #[schema(minimum = 5, maximum = 300, default = 30)]
-    period: Option<u16>,
-    /// The first counter, which `hotp` requires.
-    #[schema(minimum = 0)]
-    counter: Option<u32>,
+parameters! {
+    /// A key for one-time passwords.
+    #[derive(serde::Deserialize)]
+    pub(super) Otp {
+        /// The key in Base32 (RFC 4648); spaces and padding are ignored.
+        secret: String = text(8, 256).pattern(r"^[A-Za-z2-7\s]+=*\s*$"),
+        /// Name of the account, such as an e-mail address.
+        account: String = text(1, 200).pattern(LABEL),
+        /// Name of the service or company that the account belongs to.
+        issuer: Option<String> = text(1, 100).pattern(LABEL),
+        /// `totp` by time (RFC 6238), or `hotp` by counter (RFC 4226).
+        method: Option<Method> = one_of(Method::NAMED).default("totp"),
+        /// Hash function; many apps support only SHA1.
+        algorithm: Option<Algorithm> = one_of(Algorithm::NAMED).default("SHA1"),
+        /// Digits of a password.
+        digits: Option<u8> = integer(6, 8).default("6"),
+        /// Seconds that a password is valid, for `totp`.
+        period: Option<u16> = integer(5, 300).default("30"),
+        /// The first counter, which `hotp` requires.
+        counter: Option<u32> = any_integer(),
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum Method {
-    Totp,
-    Hotp,
+names! {
+    /// How passwords follow one another.
+    Method {
+        Totp = "totp",
+        Hotp = "hotp",
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-enum Algorithm {
-    Sha1,
-    Sha256,
-    Sha512,
+names! {
+    /// A hash function.
+    Algorithm {
+        Sha1 = "SHA1",
+        Sha256 = "SHA256",
+        Sha512 = "SHA512",
+    }
 }
 
 impl Payload for Otp {
@@ -82,17 +77,16 @@ impl Payload for Otp {
             _ => {}
         }
         let issuer = self.issuer.as_deref().map(percent);
-        let name = if method == Method::Totp { "totp" } else { "hotp" };
         let label = issuer.as_ref().map(|issuer| format!("{issuer}:")).unwrap_or_default();
         // Some apps read the issuer from the label, others from the parameter.
         let query = query_of([
             ("secret", Some(secret)),
             ("issuer", issuer),
-            ("algorithm", self.algorithm.map(|it| format!("{it:?}").to_ascii_uppercase())),
+            ("algorithm", self.algorithm.map(|it| it.as_str().to_owned())),
             ("digits", self.digits.map(|it| it.to_string())),
             ("period", self.period.map(|it| it.to_string())),
             ("counter", self.counter.map(|it| it.to_string())),
         ]);
-        format!("otpauth://{name}/{label}{}?{query}", percent(&self.account))
+        format!("otpauth://{}/{label}{}?{query}", method.as_str(), percent(&self.account))
     }
 }

@@ -1,92 +1,67 @@
 //! The Swiss QR-bill by the Implementation Guidelines of SIX, version 2.3, which allows only structured addresses.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
 use super::epc::{has_check_digits, is_iban, reference};
-use super::{Payload, amount, check_line};
+use super::{AMOUNT, LINE, Payload, amount, check_line, names, one_of, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 /// The most characters of the message and the bill's information together (section 4.2.2).
 const MAX_INFORMATION: usize = 140;
 
-/// The QR code of a payment part, with the Swiss cross in the middle. Print it 46 mm wide, with 5 mm of white around
-/// it.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Swiss {
-    /// Account of the payee, in Switzerland or Liechtenstein; spaces are ignored. A QR-IBAN needs a reference.
-    #[schema(min_length = 21, max_length = 30, example = "CH44 3199 9123 0008 8901 2")]
-    iban: String,
-    /// Name of the payee.
-    #[schema(min_length = 1, max_length = 70)]
-    creditor_name: String,
-    /// Street of the payee.
-    #[schema(min_length = 1, max_length = 70)]
-    creditor_street: Option<String>,
-    /// House number.
-    #[schema(min_length = 1, max_length = 16)]
-    creditor_house_number: Option<String>,
-    /// Postal code, without the country's.
-    #[schema(min_length = 1, max_length = 16)]
-    creditor_postcode: String,
-    /// Town.
-    #[schema(min_length = 1, max_length = 35)]
-    creditor_town: String,
-    /// Country: two letters.
-    #[schema(min_length = 2, max_length = 2, default = "CH", pattern = "^[A-Za-z]{2}$")]
-    creditor_country: Option<String>,
-    /// Amount, with a point or a comma and at most two decimals. Without it the payer chooses.
-    #[schema(
-        min_length = 1,
-        max_length = 12,
-        example = "199.95",
-        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
-    )]
-    amount: Option<String>,
-    /// Currency of the amount.
-    #[schema(inline, default = "CHF")]
-    currency: Option<Currency>,
-    /// Name of the payer. With any field of the payer, name, postal code and town are required.
-    #[schema(min_length = 1, max_length = 70)]
-    debtor_name: Option<String>,
-    /// Street of the payer.
-    #[schema(min_length = 1, max_length = 70)]
-    debtor_street: Option<String>,
-    /// House number.
-    #[schema(min_length = 1, max_length = 16)]
-    debtor_house_number: Option<String>,
-    /// Postal code, without the country's.
-    #[schema(min_length = 1, max_length = 16)]
-    debtor_postcode: Option<String>,
-    /// Town.
-    #[schema(min_length = 1, max_length = 35)]
-    debtor_town: Option<String>,
-    /// Country: two letters.
-    #[schema(min_length = 2, max_length = 2, default = "CH", pattern = "^[A-Za-z]{2}$")]
-    debtor_country: Option<String>,
-    /// Reference with check digits; spaces are ignored. With a QR-IBAN it is a QR reference of 27 digits, with another
-    /// IBAN one of ISO 11649, which begins with RF.
-    #[schema(min_length = 5, max_length = 40)]
-    reference: Option<String>,
-    /// Message to the payer; with `bill_information` at most 140 characters.
-    #[schema(min_length = 1, max_length = 140)]
-    message: Option<String>,
-    /// Coded information for the payer's program, such as `//S1/10/10201409`.
-    #[schema(min_length = 1, max_length = 140)]
-    bill_information: Option<String>,
-    /// Parameters of an alternative procedure, such as eBill.
-    #[schema(min_length = 1, max_length = 100)]
-    procedure_1: Option<String>,
-    /// Parameters of a second alternative procedure.
-    #[schema(min_length = 1, max_length = 100)]
-    procedure_2: Option<String>,
+parameters! {
+    /// The QR code of a payment part, with the Swiss cross in the middle. Print it 46 mm wide, with 5 mm of white
+    /// around it.
+    #[derive(serde::Deserialize)]
+    pub(super) Swiss {
+        /// Account of the payee, in Switzerland or Liechtenstein; spaces are ignored. A QR-IBAN needs a reference.
+        iban: String = text(21, 30).example("CH44 3199 9123 0008 8901 2"),
+        /// Name of the payee.
+        creditor_name: String = text(1, 70),
+        /// Street of the payee.
+        creditor_street: Option<String> = text(1, 70),
+        /// House number.
+        creditor_house_number: Option<String> = text(1, 16),
+        /// Postal code, without the country's.
+        creditor_postcode: String = text(1, 16),
+        /// Town.
+        creditor_town: String = text(1, 35),
+        /// Country: two letters.
+        creditor_country: Option<String> = text(2, 2).default("CH").pattern("^[A-Za-z]{2}$"),
+        /// Amount, with a point or a comma and at most two decimals. Without it the payer chooses.
+        amount: Option<String> = text(1, 12).example("199.95").pattern(AMOUNT),
+        /// Currency of the amount.
+        currency: Option<Currency> = one_of(Currency::NAMED).default("CHF"),
+        /// Name of the payer. With any field of the payer, name, postal code and town are required.
+        debtor_name: Option<String> = text(1, 70),
+        /// Street of the payer.
+        debtor_street: Option<String> = text(1, 70),
+        /// House number.
+        debtor_house_number: Option<String> = text(1, 16),
+        /// Postal code, without the country's.
+        debtor_postcode: Option<String> = text(1, 16),
+        /// Town.
+        debtor_town: Option<String> = text(1, 35),
+        /// Country: two letters.
+        debtor_country: Option<String> = text(2, 2).default("CH").pattern("^[A-Za-z]{2}$"),
+        /// Reference with check digits; spaces are ignored. With a QR-IBAN it is a QR reference of 27 digits, with
+        /// another IBAN one of ISO 11649, which begins with RF.
+        reference: Option<String> = text(5, 40).pattern(LINE),
+        /// Message to the payer; with `bill_information` at most 140 characters.
+        message: Option<String> = text(1, 140),
+        /// Coded information for the payer's program, such as `//S1/10/10201409`.
+        bill_information: Option<String> = text(1, 140),
+        /// Parameters of an alternative procedure, such as eBill.
+        procedure_1: Option<String> = text(1, 100),
+        /// Parameters of a second alternative procedure.
+        procedure_2: Option<String> = text(1, 100),
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-enum Currency {
-    Chf,
-    Eur,
+names! {
+    /// A currency of the QR-bill.
+    Currency {
+        Chf = "CHF",
+        Eur = "EUR",
+    }
 }
 
 impl Payload for Swiss {
@@ -109,7 +84,7 @@ impl Payload for Swiss {
         // The guidelines reserve the ultimate creditor for future use.
         lines.extend(address([const { None }; 6]));
         let currency = self.currency.unwrap_or(Currency::Chf);
-        lines.extend([amount.unwrap_or_default(), format!("{currency:?}").to_uppercase()]);
+        lines.extend([amount.unwrap_or_default(), currency.as_str().to_owned()]);
         lines.extend(address(self.debtor()));
         lines.extend([kind.to_owned(), reference, text(&self.message), "EPD".to_owned()]);
         lines.extend([&self.bill_information, &self.procedure_1, &self.procedure_2].map(text));

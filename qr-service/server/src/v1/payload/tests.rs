@@ -16,7 +16,7 @@ use super::*;
 fn compose<T: Payload>(fields: &str) -> (String, Vec<Fault>) {
     let mut faults = Vec::new();
     let values: Map<String, Value> = serde_json::from_str(fields).unwrap();
-    let text = (kind::<T>("", "").compose)(&schema_of::<T>(), &values, &mut faults);
+    let text = (kind::<T>("", "").compose)(&Schema::of::<T>(), &values, &mut faults);
     (text, faults)
 }
 
@@ -49,7 +49,7 @@ fn all_that_is_wrong_is_found_at_once() {
 
 #[test]
 fn no_field_has_the_name_of_an_option() {
-    let options = Schema::new(&Options::schema());
+    let options = Schema::of::<Options>();
     for kind in &KINDS {
         let described = (kind.describe)();
         for name in described["properties"].as_object().unwrap().keys() {

@@ -1,75 +1,66 @@
 //! Wi-Fi networks, in the notation that the cameras of Android and iOS read (also in WPA3's annex on QR codes).
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
-use super::{Payload, check_line, escape};
+use super::{
+    LINE, Parameters, Payload, boolean, check_line, escape, names, one_of, parameters, text,
+};
 use crate::v1::fault::{Code, Fault};
 
-/// A wireless network.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Wifi {
-    /// The network's name: 1 to 32 bytes of UTF-8.
-    #[schema(min_length = 1, max_length = 32)]
-    ssid: String,
-    /// The passphrase: 8 to 63 characters of ASCII, or 64 hexadecimal digits; for WEP 5 or 13 characters, or 10 or 26
-    /// hexadecimal digits.
-    #[schema(min_length = 1, max_length = 64)]
-    password: Option<String>,
-    /// Protection of the network. The default is `WPA` with a password, and `nopass` without one.
-    #[schema(inline)]
-    security: Option<Security>,
-    /// Whether the network hides its name.
-    #[schema(default = false)]
-    hidden: Option<bool>,
-    /// EAP method of an enterprise network, with `WPA2-EAP`.
-    #[schema(inline, default = "PEAP")]
-    eap_method: Option<EapMethod>,
-    /// The account, with `WPA2-EAP`.
-    #[schema(min_length = 1, max_length = 253)]
-    identity: Option<String>,
-    /// Identity that is sent unencrypted instead of `identity`, with `WPA2-EAP`.
-    #[schema(min_length = 1, max_length = 253)]
-    anonymous_identity: Option<String>,
-    /// Authentication within the tunnel of PEAP or TTLS. The default for PEAP is `MSCHAPV2`.
-    #[schema(inline)]
-    phase2: Option<Phase2>,
+parameters! {
+    /// A wireless network.
+    #[derive(serde::Deserialize)]
+    pub(super) Wifi {
+        /// The network's name: 1 to 32 bytes of UTF-8.
+        ssid: String = text(1, 32).pattern(LINE),
+        /// The passphrase: 8 to 63 characters of ASCII, or 64 hexadecimal digits; for WEP 5 or 13 characters, or 10 or
+        /// 26 hexadecimal digits.
+        password: Option<String> = text(1, 64),
+        /// Protection of the network. The default is `WPA` with a password, and `nopass` without one.
+        security: Option<Security> = one_of(Security::NAMED),
+        /// Whether the network hides its name.
+        hidden: Option<bool> = boolean(),
+        /// EAP method of an enterprise network, with `WPA2-EAP`.
+        eap_method: Option<EapMethod> = one_of(EapMethod::NAMED).default("PEAP"),
+        /// The account, with `WPA2-EAP`.
+        identity: Option<String> = text(1, 253).pattern(LINE),
+        /// Identity that is sent unencrypted instead of `identity`, with `WPA2-EAP`.
+        anonymous_identity: Option<String> = text(1, 253),
+        /// Authentication within the tunnel of PEAP or TTLS. The default for PEAP is `MSCHAPV2`.
+        phase2: Option<Phase2> = one_of(Phase2::NAMED),
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-enum Security {
-    /// WPA2 and WPA3.
-    #[serde(rename = "WPA")]
-    Wpa,
-    /// WPA3 alone, which some programs call by its key exchange, SAE.
-    #[serde(rename = "WPA3")]
-    Wpa3,
-    #[serde(rename = "SAE")]
-    Sae,
-    /// WPA2 and WPA3 Enterprise, with one account per person.
-    #[serde(rename = "WPA2-EAP")]
-    Enterprise,
-    #[serde(rename = "WEP")]
-    Wep,
-    #[serde(rename = "nopass")]
-    NoPass,
+names! {
+    /// A protection of a wireless network.
+    Security {
+        /// WPA2 and WPA3.
+        Wpa = "WPA",
+        /// WPA3 alone, which some programs call by its key exchange, SAE.
+        Wpa3 = "WPA3",
+        Sae = "SAE",
+        /// WPA2 and WPA3 Enterprise, with one account per person.
+        Enterprise = "WPA2-EAP",
+        Wep = "WEP",
+        NoPass = "nopass",
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-enum EapMethod {
-    Peap,
-    Ttls,
-    Tls,
-    Pwd,
+names! {
+    /// A method of EAP.
+    EapMethod {
+        Peap = "PEAP",
+        Ttls = "TTLS",
+        Tls = "TLS",
+        Pwd = "PWD",
+    }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-enum Phase2 {
-    Mschapv2,
-    Pap,
-    Gtc,
+names! {
+    /// An authentication within a tunnel.
+    Phase2 {
+        Mschapv2 = "MSCHAPV2",
+        Pap = "PAP",
+        Gtc = "GTC",
+    }
 }
 
 impl Payload for Wifi {
@@ -118,15 +109,10 @@ impl Wifi {
         security: Security,
         faults: &mut Vec<Fault>,
     ) -> Vec<(&'static str, String)> {
-        let fields = [
-            ("eap_method", self.eap_method.is_some()),
-            ("identity", self.identity.is_some()),
-            ("anonymous_identity", self.anonymous_identity.is_some()),
-            ("phase2", self.phase2.is_some()),
-        ];
+        const FIELDS: [&str; 4] = ["eap_method", "identity", "anonymous_identity", "phase2"];
         if security != Security::Enterprise {
-            for (name, _) in fields.into_iter().filter(|(_, is_given)| *is_given) {
-                let fault = Fault::new(name, Code::Contradictory, "only WPA2-EAP uses it");
+            for field in self.given().filter(|field| FIELDS.contains(&field.name)) {
+                let fault = Fault::new(field.name, Code::Contradictory, "only WPA2-EAP uses it");
                 faults.push(fault.suggest("use security WPA2-EAP"));
             }
             return Vec::new();
@@ -139,11 +125,10 @@ impl Wifi {
         }
         check_line("identity", self.identity.as_deref(), faults);
         check_line("anonymous_identity", self.anonymous_identity.as_deref(), faults);
-        let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_uppercase();
-        let phase2 = self.phase2.or(default).map(|phase2| ("PH2", name(&phase2)));
+        let phase2 = self.phase2.or(default).map(|phase2| ("PH2", phase2.as_str().to_owned()));
         let given = [("I", &self.identity), ("A", &self.anonymous_identity)];
         let given = given.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
-        [("E", name(&method))].into_iter().chain(given).chain(phase2).collect()
+        [("E", method.as_str().to_owned())].into_iter().chain(given).chain(phase2).collect()
     }
 }
 

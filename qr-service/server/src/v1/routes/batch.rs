@@ -8,14 +8,15 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use qr_options::OPTIONS;
 use serde_json::{Map, Value, json};
 
-use super::Api;
+use super::Shared;
 use super::many::{
-    Ended, ItemsForm, ItemsRequest, Refused, Sending, check_all, make, place_for, read_asked,
-    stream,
+    EarlyEnd, ErrorAnswers, ItemsForm, ItemsRequest, Sending, check_all, make, place_for,
+    read_request, stream,
 };
-use super::qr::{Made, make_here};
+use super::qr::{PictureFile, make_here};
 use crate::v1::archive::Archive;
 use crate::v1::fault::{Fault, Refusal};
 use crate::v1::items::Names;
@@ -39,16 +40,13 @@ struct Item {
     request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
     responses(
         (status = 200, description = "The archive", content((Vec<u8> = "application/zip"))),
-        Refused,
+        ErrorAnswers,
     ),
 )]
-pub(super) async fn post(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let place = place_for(&api).await?;
-    let items = read_asked(&api, &parts, body, false, read_plans).await?;
+    let items = read_request(&api.pool, &parts, body, false, read_plans).await?;
     let check = |item: &Item| make_here(&item.plan, true).map(drop);
     check_all(&api.pool, &items, check).await?;
     let pool = api.pool.clone();
@@ -59,13 +57,13 @@ pub(super) async fn post(
 }
 
 /// Makes the items' plans. Fails with all faults of the query and of the items.
-fn read_plans(api: &Api, asked: ItemsRequest) -> Result<Vec<Item>, Refusal> {
-    let (common, mut in_common, mut faults) = (asked.common, asked.faults, asked.of_items);
+fn read_plans(request: ItemsRequest) -> Result<Vec<Item>, Refusal> {
+    let (common, mut in_common, mut faults) = (request.common, request.faults, request.of_items);
     let mut names = Names::new(MANIFEST);
-    let mut items = Vec::with_capacity(asked.items.len());
-    for (index, own) in asked.items.into_iter().enumerate() {
+    let mut items = Vec::with_capacity(request.items.len());
+    for (index, own) in request.items.into_iter().enumerate() {
         let mut of_item = Vec::new();
-        match read_item(api, &common, own, index, &mut names, &mut of_item) {
+        match read_item(&common, own, index, &mut names, &mut of_item) {
             Some(item) => items.push(share_logo(item, items.last())),
             None => faults.add(index, of_item),
         }
@@ -75,7 +73,6 @@ fn read_plans(api: &Api, asked: ItemsRequest) -> Result<Vec<Item>, Refusal> {
 }
 
 fn read_item(
-    api: &Api,
     common: &Map<String, Value>,
     own: Map<String, Value>,
     index: usize,
@@ -84,10 +81,10 @@ fn read_item(
 ) -> Option<Item> {
     let mut values = common.clone();
     values.extend(own);
-    let mut options: Options = api.options.read(&values, faults).unwrap_or_default();
+    let mut options: Options = OPTIONS.read(&values, faults).unwrap_or_default();
     let format = options.format.unwrap_or(Format::Png);
-    let asked = options.filename.take();
-    let name = names.choose(index, asked, format);
+    let filename = options.filename.take();
+    let name = names.choose(index, filename, format);
     match (plan_of(options, format, std::mem::take(faults)), name) {
         (Ok(plan), Ok(name)) => Some(Item { name, plan: Arc::new(plan) }),
         (plan, name) => {
@@ -112,7 +109,7 @@ fn share_logo(mut item: Item, before: Option<&Item>) -> Item {
 }
 
 /// Makes the items one by one and sends them.
-async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Result<(), Ended> {
+async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Result<(), EarlyEnd> {
     let mut archive = Archive::default();
     let mut listed = Vec::with_capacity(items.len());
     for item in items {
@@ -127,7 +124,7 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
 }
 
 /// The manifest's entry for a file. It includes the content, so that files can be told apart.
-fn describe(item: &Item, made: &Made) -> Value {
+fn describe(item: &Item, made: &PictureFile) -> Value {
     let header = |name: &str| made.described.get(name).and_then(|value| value.to_str().ok());
     let mut described = json!({"file": item.name, "bytes": made.bytes.len(), "kind": header("x-qr-kind"),
         "version": header("x-qr-version"), "level": header("x-qr-level"), "mask": header("x-qr-mask"),

@@ -15,9 +15,9 @@ use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::Api;
 use super::bodies::read_body;
 use super::qr::NO_STORE;
+use super::{Api, Shared};
 use crate::v1::fault::{Problem, Refusal};
 use crate::v1::options::Kind;
 use crate::v1::reader::{self, Found, GreyImage};
@@ -127,8 +127,8 @@ impl DividedMessage {
                 same.push(part);
             }
         }
-        let with = |is_asked: fn(usize) -> bool| {
-            let numbers = (1..).zip(&by_number).filter(|(_, part)| is_asked(part.len()));
+        let with = |is_listed: fn(usize) -> bool| {
+            let numbers = (1..).zip(&by_number).filter(|(_, part)| is_listed(part.len()));
             numbers.map(|(number, _)| number).collect::<Vec<i32>>()
         };
         let (missing, ambiguous) = (with(|count| count == 0), with(|count| count > 1));
@@ -191,10 +191,7 @@ fn round(pixels: f64) -> f64 {
         (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn post(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     // Taken before the body is read, so that only a few bodies take memory at once.
     let _upload = api.upload(&parts.headers, MAX_BYTES)?;

@@ -7,22 +7,24 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use qr_options::{OPTIONS, Parameters};
 use serde_json::{Map, Value};
 
-use super::Api;
+use super::Shared;
 use super::many::{
-    Ended, ItemsForm, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked,
-    stream,
+    EarlyEnd, ErrorAnswers, ItemsForm, ItemsRequest, Sending, TURN, check_all, make, place_for,
+    read_request, stream,
 };
 use super::qr::{NO_STORE, unprocessable};
 use crate::v1::caption::LabelCaption;
 use crate::v1::document::Document;
 use crate::v1::fault::{Code, Fault, Refusal};
+use crate::v1::items::COLUMNS;
 use crate::v1::options::{Format, Options};
 use crate::v1::parameters::read_query;
 use crate::v1::plan::{Inks, Length, PicturePlan, Plan, plan_of};
 use crate::v1::pool::Pool;
-use crate::v1::sheet::{Layout, Sheet};
+use crate::v1::sheet::{Layout, SHEET, Sheet};
 use crate::v1::symbol::encode;
 use crate::v1::verify;
 
@@ -43,15 +45,12 @@ struct Label {
     request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
     responses(
         (status = 200, description = "The sheet", content((Vec<u8> = "application/pdf"))),
-        Refused,
+        ErrorAnswers,
     ),
 )]
-pub(super) async fn post(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn post(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    if let Some(layout) = test_sheet(&api, parts.uri.query().unwrap_or_default())? {
+    if let Some(layout) = test_sheet(parts.uri.query().unwrap_or_default())? {
         let (mut document, mut pdf) = Document::begin();
         let (number, content) = document.content(&compressed(&layout.test_page()));
         pdf.extend([content, document.page(&[number], layout.page), document.finish()].concat());
@@ -59,7 +58,7 @@ pub(super) async fn post(
         return Ok((media, [(CACHE_CONTROL, NO_STORE)], pdf).into_response());
     }
     let place = place_for(&api).await?;
-    let (layout, labels) = read_asked(&api, &parts, body, true, read_labels).await?;
+    let (layout, labels) = read_request(&api.pool, &parts, body, true, read_labels).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
     let pool = api.pool.clone();
     let disposition = "attachment; filename=\"labels.pdf\"";
@@ -69,10 +68,10 @@ pub(super) async fn post(
 }
 
 /// The layout of a test sheet, if the query asks for one. Fails with all faults of such a query.
-fn test_sheet(api: &Api, query: &str) -> Result<Option<Layout>, Refusal> {
+fn test_sheet(query: &str) -> Result<Option<Layout>, Refusal> {
     let mut faults = Vec::new();
-    let common = read_query(query, &[&*api.options, &*api.columns, &*api.sheet], &mut faults);
-    let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
+    let common = read_query(query, &[&OPTIONS, &COLUMNS, &SHEET], &mut faults);
+    let sheet: Sheet = SHEET.read(&common, &mut faults).unwrap_or_default();
     if sheet.calibrate != Some(true) {
         return Ok(None);
     }
@@ -81,16 +80,16 @@ fn test_sheet(api: &Api, query: &str) -> Result<Option<Layout>, Refusal> {
 }
 
 /// Reads the sheet, and makes the labels' plans. Fails with all faults of the query and of the items.
-fn read_labels(api: &Api, asked: ItemsRequest) -> Result<(Layout, Vec<Label>), Refusal> {
-    let ItemsRequest { common, items, mut faults, mut of_items } = asked;
-    let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
+fn read_labels(request: ItemsRequest) -> Result<(Layout, Vec<Label>), Refusal> {
+    let ItemsRequest { common, items, mut faults, mut of_items } = request;
+    let sheet: Sheet = SHEET.read(&common, &mut faults).unwrap_or_default();
     let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
     let layout = Layout::new(&sheet, has_captions, &mut faults);
     let mut labels = Vec::with_capacity(items.len());
     for (index, own) in items.into_iter().enumerate() {
         let mut values = common.clone();
         values.extend(own);
-        match read_label(api, &values, layout.as_ref()) {
+        match read_label(&values, layout.as_ref()) {
             Ok(label) => labels.push(label),
             Err(of_item) => of_items.add(index, of_item),
         }
@@ -102,34 +101,19 @@ fn read_labels(api: &Api, asked: ItemsRequest) -> Result<(Layout, Vec<Label>), R
     }
 }
 
-fn read_label(
-    api: &Api,
-    values: &Map<String, Value>,
-    layout: Option<&Layout>,
-) -> Result<Label, Vec<Fault>> {
+fn read_label(values: &Map<String, Value>, layout: Option<&Layout>) -> Result<Label, Vec<Fault>> {
     let mut faults = Vec::new();
-    let mut options: Options = api.options.read(values, &mut faults).unwrap_or_default();
-    for (name, is_given) in [
-        ("width_mm", options.width_mm.is_some()),
-        ("filename", options.filename.is_some()),
-        ("format", options.format.is_some_and(|format| format != Format::Pdf)),
-    ] {
-        if is_given {
-            let detail = "the sheet sets it for all labels";
-            faults.push(Fault::new(name, Code::Contradictory, detail));
-        }
-    }
-    for (name, is_given) in [
-        ("dark", options.dark.is_some()),
-        ("light", options.light.is_some()),
-        ("logo", options.logo.is_some()),
-        ("shape", options.shape.is_some()),
-        ("finder_shape", options.finder_shape.is_some()),
-    ] {
-        if is_given {
-            let detail = "labels are printed in black, with square modules and without logos";
-            faults.push(Fault::new(name, Code::Contradictory, detail));
-        }
+    let mut options: Options = OPTIONS.read(values, &mut faults).unwrap_or_default();
+    for option in options.given() {
+        let detail = match option.name {
+            "format" if options.format == Some(Format::Pdf) => continue,
+            "width_mm" | "filename" | "format" => "the sheet sets it for all labels",
+            "dark" | "light" | "logo" | "shape" | "finder_shape" => {
+                "labels are printed in black, with square modules and without logos"
+            }
+            _ => continue,
+        };
+        faults.push(Fault::new(option.name, Code::Contradictory, detail));
     }
     // Other labels are next to it, so the page does not serve as the quiet zone.
     let least = options.kind.unwrap_or_default().quiet_zone();
@@ -166,7 +150,7 @@ async fn send_sheet(
     layout: &Layout,
     labels: &[Label],
     sending: &Sending,
-) -> Result<(), Ended> {
+) -> Result<(), EarlyEnd> {
     let (mut document, first) = Document::begin();
     sending.send(first).await?;
     let (mut rest, mut skipped) = (labels, layout.skipped);

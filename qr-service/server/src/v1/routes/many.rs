@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::stream::poll_fn;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
+use qr_options::OPTIONS;
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use utoipa::ToSchema;
@@ -22,9 +23,10 @@ use super::Api;
 use super::bodies::read_body;
 use super::qr::NO_STORE;
 use crate::v1::fault::{Code, Fault, Problem, Refusal};
-use crate::v1::items::{Columns, ItemFaults, MEDIA, read_items};
-use crate::v1::parameters::read_query;
+use crate::v1::items::{COLUMNS, Columns, ItemFaults, MEDIA, read_items};
+use crate::v1::parameters::{Schema, read_query};
 use crate::v1::pool::Pool;
+use crate::v1::sheet::SHEET;
 
 /// The longest body.
 const MAX_BYTES: usize = 1 << 20;
@@ -39,9 +41,9 @@ const MAX_SENDING: Duration = Duration::from_secs(60);
 pub(super) const TURN: usize = 16;
 
 /// The error answers of these routes, for the OpenAPI document.
-pub(super) struct Refused;
+pub(super) struct ErrorAnswers;
 
-impl utoipa::IntoResponses for Refused {
+impl utoipa::IntoResponses for ErrorAnswers {
     fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
         let answers = [
             ("400", "Wrong options or items"),
@@ -91,27 +93,25 @@ pub(super) async fn place_for(api: &Api) -> Result<OwnedSemaphorePermit, Refusal
 /// Reads the query and the items of a request, with faults for names that are unknown or repeated, and returns what
 /// `plan` makes of them. Works on a worker: a megabyte of wrong items takes long to read. The query may have the
 /// parameters of a sheet too if it `has_sheet`. Fails if the body is too long, slow, or does not match its media type.
-pub(super) async fn read_asked<T: Send + 'static>(
-    api: &Arc<Api>,
+pub(super) async fn read_request<T: Send + 'static>(
+    pool: &Pool,
     parts: &Parts,
     body: Body,
     has_sheet: bool,
-    plan: fn(&Api, ItemsRequest) -> Result<T, Refusal>,
+    plan: fn(ItemsRequest) -> Result<T, Refusal>,
 ) -> Result<T, Refusal> {
     let query = parts.uri.query().unwrap_or_default().to_owned();
     let (media, body) = read_body(&parts.headers, body, MEDIA, MAX_BYTES).await?;
-    let api_of_job = Arc::clone(api);
     let job = move || {
-        let api = &*api_of_job;
         let (mut faults, mut of_items) = (Vec::new(), ItemFaults::default());
-        let of_query = [&*api.options, &*api.columns, &*api.sheet];
+        let of_query: [&Schema; 3] = [&OPTIONS, &COLUMNS, &SHEET];
         let of_query = &of_query[..if has_sheet { 3 } else { 2 }];
         let common = read_query(&query, of_query, &mut faults);
-        let columns: Columns = api.columns.read(&common, &mut faults).unwrap_or_default();
-        let items = read_items(media, &body, &[&*api.options], &columns, &mut of_items);
-        plan(api, ItemsRequest { common, items: items.map_err(Refusal::Body)?, faults, of_items })
+        let columns: Columns = COLUMNS.read(&common, &mut faults).unwrap_or_default();
+        let items = read_items(media, &body, &[&OPTIONS], &columns, &mut of_items);
+        plan(ItemsRequest { common, items: items.map_err(Refusal::Body)?, faults, of_items })
     };
-    api.pool.run(job).await?
+    pool.run(job).await?
 }
 
 /// Checks every item on the workers, in turns. Fails with all faults of all items, or one fault if the items take too
@@ -150,12 +150,12 @@ pub(super) async fn check_all<T: Clone + Send + 'static>(
 pub(super) struct Sending(mpsc::Sender<Result<Bytes, std::io::Error>>);
 
 /// The answer ended early: the client has disconnected, or an error happened after the answer had begun.
-pub(super) struct Ended;
+pub(super) struct EarlyEnd;
 
 impl Sending {
     /// Sends a part once the client has read the one before.
-    pub(super) async fn send(&self, part: Vec<u8>) -> Result<(), Ended> {
-        self.0.send(Ok(part.into())).await.map_err(|_| Ended)
+    pub(super) async fn send(&self, part: Vec<u8>) -> Result<(), EarlyEnd> {
+        self.0.send(Ok(part.into())).await.map_err(|_| EarlyEnd)
     }
 }
 
@@ -163,12 +163,12 @@ impl Sending {
 pub(super) async fn make<T: Send + 'static>(
     pool: &Pool,
     job: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Ended> {
-    pool.run_in_turn(job).await.flatten().map_err(|_| Ended)
+) -> Result<T, EarlyEnd> {
+    pool.run_in_turn(job).await.flatten().map_err(|_| EarlyEnd)
 }
 
 /// Answers with a file, whose parts `send` makes while the client reads. Holds `place` until the end.
-pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
+pub(super) fn stream<F: Future<Output = Result<(), EarlyEnd>> + Send + 'static>(
     place: OwnedSemaphorePermit,
     media: &'static str,
     disposition: &'static str,

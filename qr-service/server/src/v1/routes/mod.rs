@@ -11,10 +11,11 @@ mod page;
 mod payload;
 mod qr;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::State;
 use axum::routing::{any, post};
 use http::header::{CONTENT_TYPE, IF_NONE_MATCH, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -23,8 +24,6 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use self::compat::HostRoutes;
 use crate::v1::fault::Refusal;
-use crate::v1::parameters::Schema;
-use crate::v1::payload::schema_of;
 use crate::v1::pool::Pool;
 use crate::v1::{Routes, Settings, upload};
 
@@ -44,15 +43,10 @@ pub(crate) struct Api {
     pub(crate) decoding: Arc<Semaphore>,
     /// Free places for batches and sheets that are being made or sent.
     pub(crate) batches: Arc<Semaphore>,
-    /// The schema of the options, made when the first request needs it.
-    pub(crate) options: LazyLock<Schema>,
-    /// The schema of how to read a table.
-    pub(crate) columns: LazyLock<Schema>,
-    /// The schema of a label sheet.
-    pub(crate) sheet: LazyLock<Schema>,
-    /// The schemas of the fields of [`crate::v1::payload::KINDS`], in the same order.
-    pub(crate) payloads: LazyLock<Vec<Schema>>,
 }
+
+/// How a handler gets this state.
+type Shared = State<Arc<Api>>;
 
 impl Api {
     /// Takes room for a body of the announced length, or of `most` bytes if it announces none. Call it before reading
@@ -86,12 +80,6 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         uploads: Semaphore::new(MAX_UPLOAD_KIB),
         decoding: Arc::new(Semaphore::new(upload::MAX_BYTES / 1024)),
         batches: Arc::new(Semaphore::new(MAX_BATCHES)),
-        options: LazyLock::new(|| Schema::new(&crate::v1::options::Options::schema())),
-        columns: LazyLock::new(schema_of::<crate::v1::items::Columns>),
-        sheet: LazyLock::new(schema_of::<crate::v1::sheet::Sheet>),
-        payloads: LazyLock::new(|| {
-            crate::v1::payload::KINDS.iter().map(|kind| (kind.schema)()).collect()
-        }),
     };
     let api = Arc::new(api);
     let routes = Router::new()

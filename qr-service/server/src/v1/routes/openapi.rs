@@ -1,13 +1,13 @@
 //! `/v1/openapi.json`: the OpenAPI document, made from the code.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::extract::Request;
 use axum::response::Response;
+use qr_options::{Definition, Parameters};
 use serde_json::{Value, json};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{OpenApi, PartialSchema};
+use utoipa::OpenApi;
 
 use super::{batch, decode, labels, page, qr};
 use crate::v1::items::{Columns, MAX_ITEMS};
@@ -34,33 +34,20 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 fn document() -> Value {
     // utoipa's documents always serialise.
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
-    let of_options = Options::schema();
-    let options = of_options["properties"].clone();
     let responses = document["paths"]["/v1/qr"]["get"]["responses"].clone();
-    let mut schemas = serde_json::Map::from_iter([("Options".to_owned(), of_options)]);
+    let mut objects =
+        vec![("Options".to_owned(), Options::schema(), sorted(&[Options::DEFINITIONS]))];
     for kind in &KINDS {
-        let (path, schema) = describe_payload(kind, &options, &responses);
+        let name = format!("Payload_{}", kind.name);
+        let (path, schema, definitions) = describe_payload(kind, &name, &responses);
         document["paths"][format!("/v1/payload/{}", kind.name)] = path;
-        schemas.insert(format!("Payload_{}", kind.name), schema);
+        objects.push((name, schema, definitions));
     }
-    let of_many = |schema: RefOr<Schema>| {
-        let columns = serde_json::to_value(Columns::schema()).unwrap_or_default();
-        let mut all = serde_json::to_value(schema).unwrap_or_default()["properties"].take();
-        for (name, schema) in
-            [&columns["properties"], &options].into_iter().filter_map(Value::as_object).flatten()
-        {
-            all[name] = schema.clone();
-        }
-        query_of(&all, &Value::Null)
-    };
-    let (of_batch, of_sheet) = (of_many(Columns::schema()), of_many(Sheet::schema()));
-    for schema in schemas.values_mut() {
+    for (name, mut schema, definitions) in objects {
         schema["additionalProperties"] = false.into();
-    }
-    let forms = schemas.iter().map(|(name, schema)| (form_of(name), of_form(schema)));
-    schemas.extend(forms.collect::<Vec<_>>());
-    if let Some(components) = document["components"]["schemas"].as_object_mut() {
-        components.extend(schemas);
+        let schemas = &mut document["components"]["schemas"];
+        schemas[form_of(&name)] = of_form(&schema, &definitions);
+        schemas[name] = schema;
     }
     let of_file = &mut document["paths"]["/v1/qr.{extension}"]["get"]["responses"];
     let not_found = of_file["404"].take();
@@ -73,7 +60,7 @@ fn document() -> Value {
         json!(Format::NAMES);
     let Some(paths) = document["paths"].as_object_mut() else { return document };
     for (_, path) in paths.iter_mut().filter(|(name, _)| name.starts_with("/v1/qr")) {
-        let query = query_of(&options, &Value::Null);
+        let query = query_of(&[Options::DEFINITIONS]);
         let mut post = path["get"].clone();
         post["operationId"] =
             json!(format!("{}_post", post["operationId"].as_str().unwrap_or_default()));
@@ -84,9 +71,10 @@ fn document() -> Value {
             None => path["get"]["parameters"] = Value::Array(query),
         }
     }
-    paths["/v1/batch"]["post"]["parameters"] = Value::Array(of_batch);
-    paths["/v1/labels"]["post"]["parameters"] = Value::Array(of_sheet);
-    for path in ["/v1/batch", "/v1/labels"] {
+    let of_batch = query_of(&[Columns::DEFINITIONS, Options::DEFINITIONS]);
+    let of_labels = query_of(&[Sheet::DEFINITIONS, Columns::DEFINITIONS, Options::DEFINITIONS]);
+    for (path, query) in [("/v1/batch", of_batch), ("/v1/labels", of_labels)] {
+        paths[path]["post"]["parameters"] = Value::Array(query);
         let items =
             &mut paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"];
         items["minItems"] = 1.into();
@@ -149,15 +137,23 @@ fn take_body(post: &mut Value, schema: &str) {
     }
 }
 
-/// The parameters of a query for the properties of a schema.
-fn query_of(properties: &Value, required: &Value) -> Vec<Value> {
-    let is_required =
-        |name: &str| required.as_array().into_iter().flatten().any(|required| required == name);
-    let parameter = |(name, schema): (&String, &Value)| {
-        json!({"name": name, "in": "query", "required": is_required(name),
-            "description": schema["description"], "schema": of_query(schema)})
+/// These definitions by name; of several with the same name, the last.
+fn sorted(definitions: &[&'static [Definition]]) -> Vec<&'static Definition> {
+    let all = definitions.iter().copied().flatten().map(|it| (it.name, it));
+    BTreeMap::from_iter(all).into_values().collect()
+}
+
+/// The parameters of a query. None has a maximum length that no query can have.
+fn query_of(definitions: &[&'static [Definition]]) -> Vec<Value> {
+    let parameter = |it: &Definition| {
+        let mut schema = it.schema(false);
+        if schema["maxLength"].as_u64().is_some_and(|most| most > MAX_HEAD_BYTES) {
+            schema.as_object_mut().map(|schema| schema.remove("maxLength"));
+        }
+        json!({"name": it.name, "in": "query", "required": it.is_required,
+            "description": schema["description"], "schema": schema})
     };
-    properties.as_object().into_iter().flatten().map(parameter).collect()
+    sorted(definitions).into_iter().map(parameter).collect()
 }
 
 /// The name of the schema of a form whose fields are the properties of an object.
@@ -166,69 +162,47 @@ fn form_of(name: &str) -> String {
 }
 
 /// The schema of a form from that of an object: no value is null, and the logo is a file.
-fn of_form(schema: &Value) -> Value {
+fn of_form(schema: &Value, definitions: &[&Definition]) -> Value {
     let mut form = schema.clone();
-    for (name, field) in form["properties"].as_object_mut().into_iter().flatten() {
-        *field = without_null(field);
-        if name == "logo" {
-            *field =
-                json!({"type": "string", "format": "binary", "description": field["description"]});
-        }
+    for definition in definitions {
+        let field = definition.schema(false);
+        form["properties"][definition.name] = match definition.name {
+            "logo" => {
+                json!({"type": "string", "format": "binary", "description": field["description"]})
+            }
+            _ => field,
+        };
     }
     form
 }
 
-/// The schema of a query parameter: not null, and without a maximum length that no query can have.
-fn of_query(schema: &Value) -> Value {
-    let mut schema = without_null(schema);
-    if schema["maxLength"].as_u64().is_some_and(|most| most > MAX_HEAD_BYTES)
-        && let Some(schema) = schema.as_object_mut()
-    {
-        schema.remove("maxLength");
-    }
-    schema
-}
-
-/// The schema without the alternative null.
-fn without_null(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    let options = schema["oneOf"].as_array().into_iter().flatten();
-    let option = options.into_iter().find(|option| option["type"] != "null").cloned();
-    if let (Some(option), Some(schema)) = (option, schema.as_object_mut()) {
-        schema.remove("oneOf");
-        schema.insert("type".to_owned(), option["type"].clone());
-        schema.insert("enum".to_owned(), option["enum"].clone());
-    }
-    let types = schema["type"].as_array().into_iter().flatten();
-    if let Some(of) = types.into_iter().find(|of| *of != "null").cloned() {
-        schema["type"] = of;
-    }
-    schema
-}
-
-/// The path of a kind of payload, and the schema of its body: its fields and all options except `text` and `data`.
-fn describe_payload(kind: &Kind, options: &Value, responses: &Value) -> (Value, Value) {
+/// The path of a kind of payload, the schema of its body, and its parameters: its fields and all options except `text`
+/// and `data`.
+fn describe_payload(
+    kind: &Kind,
+    name: &str,
+    responses: &Value,
+) -> (Value, Value, Vec<&'static Definition>) {
+    let (content, options) = Options::DEFINITIONS.split_at(2);
+    debug_assert!(content.iter().all(|it| matches!(it.name, "text" | "data")));
+    let definitions = [kind.definitions, options];
     let mut schema = (kind.describe)();
-    let mut properties = schema["properties"].clone();
-    for (name, option) in options.as_object().into_iter().flatten() {
-        if !matches!(&**name, "text" | "data") {
-            properties[name] = option.clone();
-        }
+    for option in options {
+        schema["properties"][option.name] = option.schema(true);
     }
-    schema["properties"] = properties.clone();
     let operation = |name: &str| {
         json!({"operationId": name, "tags": ["payload"], "summary": kind.title,
             "responses": responses})
     };
     let mut post = operation(&format!("{}_post", kind.name));
-    take_body(&mut post, &format!("Payload_{}", kind.name));
+    take_body(&mut post, name);
     let mut path = json!({"post": post});
     if !kind.is_secret {
         let mut get = operation(kind.name);
-        get["parameters"] = Value::Array(query_of(&properties, &schema["required"]));
+        get["parameters"] = Value::Array(query_of(&definitions));
         path["get"] = get;
     }
-    (path, schema)
+    (path, schema, sorted(&definitions))
 }
 
 /// Answers with the document.

@@ -1,20 +1,20 @@
 //! `/v1/payload/KIND`: takes the fields of a payload and answers with its symbol.
 
-use std::sync::Arc;
-
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::Method;
+use qr_options::OPTIONS;
 
-use super::{Api, qr};
+use super::{Shared, qr};
 use crate::v1::fault::Refusal;
 use crate::v1::options::{Format, Options};
+use crate::v1::parameters::Schema;
 use crate::v1::payload::KINDS;
 
 /// Answers `/v1/payload/KIND`, with or without an extension. Kinds with a secret are accepted only by POST, because
 /// queries get into logs and histories.
 pub(super) async fn get(
-    State(api): State<Arc<Api>>,
+    State(api): Shared,
     Path(file): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -24,8 +24,7 @@ pub(super) async fn get(
             (name, Some(Format::of_extension(extension).ok_or_else(Refusal::no_format)?))
         }
     };
-    let mut kinds = KINDS.iter().zip(api.payloads.iter());
-    let (kind, schema) = kinds.find(|(kind, _)| kind.name == name).ok_or_else(|| {
+    let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         Refusal::NoSuch("payload", names.join(", "))
     })?;
@@ -34,9 +33,9 @@ pub(super) async fn get(
     }
     let (parts, body) = request.into_parts();
     let mut faults = Vec::new();
-    let schemas = [schema, &*api.options];
+    let schemas: [&Schema; 2] = [&kind.schema, &OPTIONS];
     let values = qr::read_values(&parts, body, &schemas, &mut faults).await?;
-    let mut options: Options = api.options.read(&values, &mut faults).unwrap_or_default();
-    kind.apply(schema, &values, &mut options, &mut faults);
+    let mut options: Options = OPTIONS.read(&values, &mut faults).unwrap_or_default();
+    kind.apply(&values, &mut options, &mut faults);
     qr::serve(&api, &parts, format, options, faults).await
 }

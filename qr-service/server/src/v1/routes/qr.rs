@@ -1,7 +1,6 @@
 //! `/v1/qr`: a symbol with every option, by `GET` (query) or `POST` (JSON or a form).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -11,10 +10,11 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
+use qr_options::OPTIONS;
 use serde_json::{Map, Value};
 
-use super::Api;
 use super::bodies::read_options;
+use super::{Api, Shared};
 use crate::tags::{is_any, is_known, not_modified};
 use crate::v1::artwork::{Artwork, LogoPixels};
 use crate::v1::described::describe;
@@ -56,10 +56,7 @@ const QUICK_PX: u64 = 100_000;
         (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn negotiated(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn negotiated(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     answer(&api, request, None).await
 }
 
@@ -72,7 +69,7 @@ pub(super) async fn negotiated(
     ),
 )]
 pub(super) async fn by_extension(
-    State(api): State<Arc<Api>>,
+    State(api): Shared,
     Path(path): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -85,12 +82,12 @@ async fn answer(api: &Api, request: Request, of_path: Option<Format>) -> Result<
     let (parts, body) = request.into_parts();
     let mut faults = Vec::new();
     let is_get = matches!(parts.method, Method::GET | Method::HEAD);
-    let right = parts.uri.query().filter(|_| is_get).and_then(|it| api.options.read_right(it));
+    let right = parts.uri.query().filter(|_| is_get).and_then(|it| OPTIONS.read_right(it));
     let options = match right {
         Some(options) => options,
         None => {
-            let values = read_values(&parts, body, &[&*api.options], &mut faults).await?;
-            api.options.read(&values, &mut faults).unwrap_or_default()
+            let values = read_values(&parts, body, &[&OPTIONS], &mut faults).await?;
+            OPTIONS.read(&values, &mut faults).unwrap_or_default()
         }
     };
     serve(api, &parts, of_path, options, faults).await
@@ -126,7 +123,7 @@ pub(super) async fn serve(
     options: Options,
     faults: Vec<Fault>,
 ) -> Result<Response, Refusal> {
-    let (plan, about) = asked(options, of_path, &parts.headers, faults)?;
+    let (plan, about) = plan_request(options, of_path, &parts.headers, faults)?;
     let is_post = parts.method == Method::POST;
     let cache = if is_post { NO_STORE } else { CACHE };
     let is_known = !is_post && is_known(&parts.headers, &about.tag);
@@ -154,7 +151,7 @@ struct About {
 
 /// The plan of the requested picture. `faults` are the faults found so far. Fails if `Accept` allows no format, or the
 /// options are wrong.
-fn asked(
+fn plan_request(
     options: Options,
     of_path: Option<Format>,
     headers: &HeaderMap,
@@ -192,15 +189,15 @@ impl About {
 }
 
 /// A picture, and the headers that describe its symbol.
-pub(super) struct Made {
+pub(super) struct PictureFile {
     pub(super) bytes: Vec<u8>,
     pub(super) described: HeaderMap,
 }
 
 /// Makes the picture: on this thread if that takes less than a millisecond, else on a worker.
-async fn make(api: &Api, plan: Plan) -> Result<Made, Refusal> {
+async fn make(api: &Api, plan: Plan) -> Result<PictureFile, Refusal> {
     let made = if is_short(&plan) {
-        catch_unwind(AssertUnwindSafe(|| make_if_quick(&plan))).unwrap_or_else(|_| {
+        catch_unwind(AssertUnwindSafe(|| make_unless_slow_to_check(&plan))).unwrap_or_else(|_| {
             tracing::error!("a picture of the API panicked");
             Some(Err(Refusal::Internal))
         })
@@ -223,8 +220,8 @@ fn is_short(plan: &Plan) -> bool {
     plan.content.as_bytes().len() <= SHORT_BYTES && is_plain
 }
 
-/// Makes a picture if its check is quick too; `None` if not.
-fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
+/// Encodes the symbol and makes its picture, unless the check of the picture is slow: then `None`.
+fn make_unless_slow_to_check(plan: &Plan) -> Option<Result<PictureFile, Refusal>> {
     match encode(plan) {
         Ok(encoded) if verify::checked_px(plan, &encoded.symbol) > QUICK_PX => None,
         Ok(encoded) => Some(finish(plan, &encoded, None, true)),
@@ -234,7 +231,7 @@ fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
 
 /// Makes the picture on this thread, and checks it if it `is_new`. Fails if the picture cannot be made or cannot be
 /// read.
-pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
+pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<PictureFile, Refusal> {
     let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
     let encoded = encode(plan).map_err(unprocessable)?;
@@ -247,7 +244,7 @@ fn finish(
     encoded: &Encoded,
     logo: Option<&dyn LogoPixels>,
     is_new: bool,
-) -> Result<Made, Refusal> {
+) -> Result<PictureFile, Refusal> {
     let art = Artwork::of(plan, encoded, logo);
     let mut bytes = draw(plan, encoded, art.as_ref()).map_err(unprocessable)?;
     if is_new && verify::is_needed(plan, &encoded.symbol) {
@@ -261,7 +258,7 @@ fn finish(
             .and_then(|it| it.below(&bytes, colors.light, missing * (width_px / modules)));
         bytes = drawn.map_err(unprocessable)?;
     }
-    Ok(Made { bytes, described: describe(plan, encoded) })
+    Ok(PictureFile { bytes, described: describe(plan, encoded) })
 }
 
 pub(super) fn unprocessable(fault: Fault) -> Refusal {

@@ -2,7 +2,6 @@
 //! and `{"success": false, "error": "qrCodes[0]: Error: ..."}` for the first wrong one.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -12,7 +11,7 @@ use http::header::CONTENT_DISPOSITION;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::super::Api;
+use super::super::Shared;
 use super::super::bodies::{in_time, read_whole};
 use super::super::many::MAX_TIME;
 use super::drawing::Wrong;
@@ -35,10 +34,7 @@ const MAX_ARCHIVE_BYTES: usize = 16 << 20;
 const ROOM_KIB: u32 = 4 << 10;
 
 /// Answers `/qr/batch`.
-pub(super) async fn answer(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let body = request.into_body();
     // Like uploaded pictures, only a few batches may take memory at once.
     let _place = api.uploads.try_acquire_many(ROOM_KIB).map_err(|_| Refusal::Busy)?;

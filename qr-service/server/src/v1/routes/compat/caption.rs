@@ -12,8 +12,8 @@ const MOST_CHARACTERS: usize = 500;
 
 /// Reads the caption of a request; `None` if there is none. The font is the same whatever family the request asks for.
 /// Fails if the caption is too long, the font lacks one of its characters, or its size or colour is invalid.
-pub(super) fn read(asked: &Fields) -> Result<Option<Letters>, Wrong> {
-    let of = |name: &str| asked.first(name).map(text).filter(|value| !value.trim().is_empty());
+pub(super) fn read(fields: &Fields) -> Result<Option<Letters>, Wrong> {
+    let of = |name: &str| fields.first(name).map(text).filter(|value| !value.trim().is_empty());
     let Some(words) = of("caption") else { return Ok(None) };
     if words.chars().count() > MOST_CHARACTERS {
         let detail = format!("it has more than {MOST_CHARACTERS} characters");

@@ -1,15 +1,13 @@
 //! The QR codes of Google Image Charts, `/chart?cht=qr`. Google has shut the service down, but many programs still use
 //! it. zxing keeps its documentation and has a ChartServlet that answers the same. A wrong request gets 400.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::Method;
 use http::request::Parts;
 
-use super::super::Api;
+use super::super::Shared;
 use super::super::bodies::{in_time, read_whole};
 use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
 use super::fields::{Fields, Plus, latin1, text};
@@ -26,20 +24,17 @@ const NAMES: [(&str, &str); 5] =
 const MOST_MARGIN: u32 = 100;
 
 /// Answers `/chart`.
-pub(super) async fn answer(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let query = Fields::of_uri(&parts.uri, Plus::IsSpace);
-    let asked = match parts.method {
+    let fields = match parts.method {
         Method::GET | Method::HEAD => query,
         Method::POST => posted(&parts, body, query).await?,
         _ => return Ok(refuse_method()),
     };
     let made = api.pool.run(move || {
-        let (options, picture) = read(&asked)?;
+        let (options, picture) = read(&fields)?;
         draw(&options, &picture)
     });
     Ok(match made.await? {
@@ -57,15 +52,15 @@ async fn posted(parts: &Parts, body: Body, query: Fields) -> Result<Fields, Refu
             Ok(query.then(form))
         }
         _ => {
-            let mut asked = Fields::default();
-            asked.push("chl", bytes.to_vec());
-            Ok(asked.then(query))
+            let mut fields = Fields::default();
+            fields.push("chl", bytes.to_vec());
+            Ok(fields.then(query))
         }
     }
 }
 
-fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
-    let of = |name: &str| asked.first(name).map(text);
+fn read(fields: &Fields) -> Result<(Options, Drawing), Wrong> {
+    let of = |name: &str| fields.first(name).map(text);
     match of("cht") {
         Some("qr") => {}
         _ => return Err(Wrong::new("cht", "use qr; other charts are not drawn here")),
@@ -73,7 +68,7 @@ fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
     let chs = of("chs").ok_or_else(|| Wrong::new("chs", "it is required, such as 150x150"))?;
     let (width, height) = size(chs)?;
     let (level, margin) = level_and_margin(of("chld").unwrap_or_default())?;
-    let chl = asked.first("chl").filter(|chl| !chl.is_empty());
+    let chl = fields.first("chl").filter(|chl| !chl.is_empty());
     let chl = chl.ok_or_else(|| Wrong::new("chl", "it is required"))?;
     let chl = std::str::from_utf8(chl).map_err(|_| Wrong::new("chl", "it is not UTF-8"))?;
     let options = encoded(chl, of("choe").unwrap_or("UTF-8"), level)?;

@@ -1,14 +1,12 @@
 //! goQR's `/v1/create-qr-code/` (goqr.me/api/doc/create-qr-code). A wrong request gets 400 and a line that
 //! names the parameter.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::Method;
 use qr_core::Color;
 
-use super::super::Api;
+use super::super::Shared;
 use super::drawing::{Drawing, Wrong, draw};
 use super::fields::{Fields, Plus, latin1, text};
 use super::raster::{PixelFormat, Placement};
@@ -32,17 +30,14 @@ const MOST_PIXELS: u32 = 1000;
 const MOST_UNITS: u32 = 1_000_000;
 
 /// Answers `/v1/create-qr-code/`.
-pub(super) async fn create(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn create(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let client = Client::of(&request);
-    let asked = match asked(request, MAX_BODY_BYTES).await? {
-        Ok(asked) => asked,
+    let fields = match read_fields(request, MAX_BODY_BYTES).await? {
+        Ok(fields) => fields,
         Err(refused) => return Ok(refused),
     };
     let made = api.pool.run(move || {
-        let (options, picture) = read(&asked)?;
+        let (options, picture) = read(&fields)?;
         Ok::<_, Wrong>((picture.content_type(), draw(&options, &picture)?))
     });
     Ok(match made.await? {
@@ -53,7 +48,7 @@ pub(super) async fn create(
 
 /// The parameters of a request, with those of the query last, so that they override those of the body. For a wrong
 /// method the inner error is the answer.
-pub(super) async fn asked(
+pub(super) async fn read_fields(
     request: Request,
     limit: usize,
 ) -> Result<Result<Fields, Response>, Refusal> {
@@ -70,8 +65,8 @@ pub(super) async fn asked(
     }
 }
 
-fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
-    let of = |name: &str| asked.last(name).map(text).filter(|value| !value.is_empty());
+fn read(fields: &Fields) -> Result<(Options, Drawing), Wrong> {
+    let of = |name: &str| fields.last(name).map(text).filter(|value| !value.is_empty());
     let level = LevelName::named(&of("ecc").unwrap_or("L").to_ascii_uppercase());
     let mut options = Options {
         level: Some(level.ok_or_else(|| Wrong::new("ecc", "use L, M, Q or H"))?),
@@ -79,7 +74,7 @@ fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
         light: of("bgcolor").map(|value| color("bgcolor", value)).transpose()?,
         ..Options::default()
     };
-    let data = asked.last("data").unwrap_or_default();
+    let data = fields.last("data").unwrap_or_default();
     let from = of("charset-source");
     let to = of("charset-target");
     read_data(

@@ -1,15 +1,13 @@
 //! goQR's `/v1/read-qr-code/` (goqr.me/api/doc/read-qr-code). As in goQR, a picture that cannot be read is not an HTTP
 //! error: its symbol has `error` instead of `data`. A `fileurl` is never fetched, and the answer says so.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::super::Api;
+use super::super::Shared;
 use super::super::bodies::FORM_BYTES;
 use super::super::decode::{FORMATS_AND_GIF, MAX_SYMBOLS, decode_within};
 use super::fields::{Fields, Plus, text};
@@ -22,35 +20,32 @@ use crate::v1::reader::{self, GreyImage};
 const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Answers `/v1/read-qr-code/`.
-pub(super) async fn read(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn read(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let _upload = api.upload(request.headers(), MAX_FILE_BYTES + FORM_BYTES)?;
     let uri = request.uri().clone();
-    let asked = match goqr::asked(request, MAX_FILE_BYTES + FORM_BYTES).await {
-        Ok(Ok(asked)) => asked,
+    let fields = match goqr::read_fields(request, MAX_FILE_BYTES + FORM_BYTES).await {
+        Ok(Ok(fields)) => fields,
         Ok(Err(refused)) => return Ok(refused),
         Err(Refusal::LongBody { .. }) => {
             return Ok(written(&Fields::of_uri(&uri, Plus::IsSpace), &[Err(TOO_BIG)]));
         }
         Err(other) => return Err(other),
     };
-    let symbols = match asked.last("file") {
+    let symbols = match fields.last("file") {
         Some(file) if file.len() > MAX_FILE_BYTES => vec![Err(TOO_BIG)],
         Some(file) => {
             let file = Bytes::copy_from_slice(file);
             let symbols = decode_within(&api, file, &FORMATS_AND_GIF, symbols_of).await?;
             symbols.unwrap_or_else(|_| vec![Err("filetype not supported")])
         }
-        None if asked.last("fileurl").is_some() => {
+        None if fields.last("fileurl").is_some() => {
             vec![Err(
                 "download error (addresses are not fetched here; send the picture as file by POST)",
             )]
         }
         None => vec![Err("there is no file")],
     };
-    Ok(written(&asked, &symbols))
+    Ok(written(&fields, &symbols))
 }
 
 const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
@@ -64,8 +59,8 @@ fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
     found.into_iter().map(|found| Ok(found.text)).collect()
 }
 
-fn written(asked: &Fields, symbols: &[Result<String, &'static str>]) -> Response {
-    let is_xml = asked.last("outputformat").is_some_and(|it| text(it).eq_ignore_ascii_case("xml"));
+fn written(fields: &Fields, symbols: &[Result<String, &'static str>]) -> Response {
+    let is_xml = fields.last("outputformat").is_some_and(|it| text(it).eq_ignore_ascii_case("xml"));
     if is_xml {
         uncached(StatusCode::OK, "text/xml; charset=utf-8", xml(symbols))
     } else {

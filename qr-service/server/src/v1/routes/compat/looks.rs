@@ -12,8 +12,8 @@ const DEFAULT_RATIO: f64 = 0.3;
 
 /// Reads the styles into `options`. As in QuickChart, an unknown style means the default. Fails if the colour is
 /// invalid.
-pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
-    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+pub(super) fn read_styles(fields: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
+    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
     options.shape = match of("dotStyle") {
         Some("dot") => Some(Shape::Dots),
         Some("rounded") => Some(Shape::Rounded),
@@ -43,12 +43,12 @@ pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finde
 /// Reads the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole picture,
 /// in pixels and in modules. Fails if it is a URL, which is not fetched, or is not Base64.
 pub(super) fn read_center_image(
-    asked: &Fields,
+    fields: &Fields,
     size: i64,
     margin: u32,
     options: &mut Options,
 ) -> Result<(), Wrong> {
-    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
     let Some(url) = of("centerImageUrl") else { return Ok(()) };
     let logo = Logo::deserialize(Value::from(url));
     let logo = logo.map_err(|error| Wrong::new("centerImageUrl", error.to_string()))?;

@@ -124,7 +124,7 @@ impl HostRoutes {
         routes.layer(from_fn(move |request: Request, next: Next| {
             let host = self.clone();
             async move {
-                if !host.is_asked(&request) {
+                if !host.is_host_of(&request) {
                     return next.run(request).await;
                 }
                 // A router's error is `Infallible`.
@@ -134,7 +134,7 @@ impl HostRoutes {
         }))
     }
 
-    fn is_asked(&self, request: &Request) -> bool {
+    fn is_host_of(&self, request: &Request) -> bool {
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         let host = host.or(request.uri().authority().map(|authority| authority.as_str()));
         let name = host.unwrap_or_default().rsplit('@').next().unwrap_or_default();

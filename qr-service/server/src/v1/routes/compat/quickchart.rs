@@ -1,8 +1,6 @@
 //! QuickChart's `/qr` (quickchart.io/documentation/qr-codes). A wrong request gets 400, a picture of a cross,
 //! and the reason in `X-quickchart-error`, because most answers are shown by an `<img>`.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -10,7 +8,7 @@ use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::{Map, Value};
 
-use super::super::Api;
+use super::super::Shared;
 use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
 use super::drawing::{
     Drawing, Finders, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol,
@@ -46,21 +44,18 @@ const FALLBACK_SCALE: u32 = 4;
 const MOST_MARGIN: i64 = 100;
 
 /// Answers `/qr`.
-pub(super) async fn answer(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
-    let asked = match parts.method {
+    let fields = match parts.method {
         Method::GET | Method::HEAD => Fields::of_uri(&parts.uri, Plus::Stays),
         Method::POST => match posted(&parts.headers, body).await? {
-            Some(asked) => asked,
+            Some(fields) => fields,
             None => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
         },
         _ => return Err(Refusal::Method("GET, HEAD, POST")),
     };
-    let (media, picture) = match api.pool.run(move || drawn(&asked)).await? {
+    let (media, picture) = match api.pool.run(move || drawn(&fields)).await? {
         Ok(made) => made,
         Err(wrong) => return Ok(refuse(&wrong)),
     };
@@ -83,11 +78,11 @@ pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fie
 }
 
 /// Media type and bytes of the requested picture. Fails if the picture cannot be made or cannot be read.
-pub(super) fn drawn(asked: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
-    let code = read(asked)?;
+pub(super) fn drawn(fields: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
+    let code = read(fields)?;
     let picture = code.draw()?;
     // In QuickChart, `base64` means the PNG in Base64, without `data:` before it.
-    if asked.first("format") == Some(b"base64") {
+    if fields.first("format") == Some(b"base64") {
         return Ok(("text/plain; charset=utf-8", base64(&picture).into_bytes()));
     }
     Ok((code.content_type(), picture))
@@ -112,21 +107,21 @@ pub(super) fn line_of(wrong: &Wrong) -> String {
 }
 
 /// The fields of a JSON object. Fields that are neither text, number nor boolean are left out.
-pub(super) fn of_json(fields: &Map<String, Value>) -> Fields {
-    let mut asked = Fields::default();
-    for (name, value) in fields {
+pub(super) fn of_json(object: &Map<String, Value>) -> Fields {
+    let mut fields = Fields::default();
+    for (name, value) in object {
         match value {
-            Value::String(text) => asked.push(name, text.as_bytes()),
-            Value::Number(_) | Value::Bool(_) => asked.push(name, value.to_string()),
+            Value::String(text) => fields.push(name, text.as_bytes()),
+            Value::Number(_) | Value::Bool(_) => fields.push(name, value.to_string()),
             _ => {}
         }
     }
-    asked
+    fields
 }
 
 /// The requested side of a picture, in pixels.
-pub(super) fn size_px(asked: &Fields) -> i64 {
-    match asked.first("size").and_then(|size| leading_number(text(size))) {
+pub(super) fn size_px(fields: &Fields) -> i64 {
+    match fields.first("size").and_then(|size| leading_number(text(size))) {
         None | Some(0) => DEFAULT_SIZE_PX,
         Some(size) => size.min(MOST_SIZE_PX),
     }
@@ -180,8 +175,8 @@ impl Code {
     }
 }
 
-pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
-    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty());
+pub(super) fn read(fields: &Fields) -> Result<Code, Wrong> {
+    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty());
     let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
     let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;
     let ink = |name: &str| {
@@ -209,16 +204,16 @@ pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
     if margin > MOST_MARGIN {
         return Err(Wrong::new("margin", format!("use 0 to {MOST_MARGIN}")));
     }
-    let (margin, size) = (margin as u32, size_px(asked));
+    let (margin, size) = (margin as u32, size_px(fields));
     options.margin = Some(margin);
-    let finders = read_styles(asked, &mut options)?;
-    read_center_image(asked, size, margin, &mut options)?;
+    let finders = read_styles(fields, &mut options)?;
+    read_center_image(fields, size, margin, &mut options)?;
     let pixels = match of("format") {
         Some(b"svg") => None,
         Some(b"jpg" | b"jpeg") => Some(PixelFormat::Jpeg),
         _ => Some(PixelFormat::Png),
     };
-    let caption = match caption::read(asked)? {
+    let caption = match caption::read(fields)? {
         Some(caption) => {
             // Refused, because a code without its caption would go unnoticed.
             let format = pixels.ok_or_else(|| Wrong::new("caption", "use png or jpg, not svg"))?;

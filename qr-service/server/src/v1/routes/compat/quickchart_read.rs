@@ -4,15 +4,13 @@
 //! status 500; here it is 400, because alerts and gates would take a 500 for a failure of the service. No URL is
 //! fetched.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::Api;
+use super::super::Shared;
 use super::super::bodies::{in_time, read_whole};
 use super::super::decode::{FORMATS_AND_GIF, decode_within};
 use super::fields::{Fields, Plus, text};
@@ -35,13 +33,10 @@ const NO_PICTURE: &str =
 const NO_CODE: &str = "No QR code was found in that image.";
 
 /// Answers `/qr-read`.
-pub(super) async fn read(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn read(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let _upload = api.upload(&parts.headers, MAX_BODY_BYTES)?;
-    let asked = match parts.method {
+    let fields = match parts.method {
         Method::GET | Method::HEAD => Fields::of_uri(&parts.uri, Plus::Stays),
         Method::POST => {
             let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
@@ -52,7 +47,7 @@ pub(super) async fn read(
         }
         _ => return Err(Refusal::Method("GET, HEAD, POST")),
     };
-    let found = match file_of(&asked) {
+    let found = match file_of(&fields) {
         Ok(file) => {
             let read = decode_within(&api, file.into(), &FORMATS_AND_GIF, text_of).await?;
             read.unwrap_or(Err(NO_PICTURE))
@@ -67,8 +62,8 @@ pub(super) async fn read(
 }
 
 /// The picture's file. As in QuickChart, `url` takes precedence over `image`.
-fn file_of(asked: &Fields) -> Result<Vec<u8>, &'static str> {
-    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+fn file_of(fields: &Fields) -> Result<Vec<u8>, &'static str> {
+    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
     match (of("url"), of("image")) {
         (Some(url), _) => {
             let file = Logo::deserialize(Value::from(url)).map_err(|_| NOT_FETCHED)?;

@@ -1,13 +1,11 @@
 //! QuickChart's `/api/validate-qr`: checks what `/qr` would answer to the same JSON, without sending the picture.
 
-use std::sync::Arc;
-
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::super::Api;
+use super::super::Shared;
 use super::drawing::Wrong;
 use super::fields::{Fields, text};
 use super::quickchart::{drawn, line_of, posted, size_px};
@@ -18,26 +16,23 @@ use crate::v1::fault::Refusal;
 const FORMATS: [&str; 5] = ["png", "svg", "jpg", "jpeg", "base64"];
 
 /// Answers `/api/validate-qr`.
-pub(super) async fn answer(
-    State(api): State<Arc<Api>>,
-    request: Request,
-) -> Result<Response, Refusal> {
+pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let Some(asked) = posted(&parts.headers, body).await? else {
+    let Some(fields) = posted(&parts.headers, body).await? else {
         return Ok(answer_of(json!({}), &Err("body: it is not a JSON object".to_owned())));
     };
-    let normalized = normalized(&asked);
-    let checked = api.pool.run(move || check(&asked)).await?;
+    let normalized = normalized(&fields);
+    let checked = api.pool.run(move || check(&fields)).await?;
     Ok(answer_of(normalized, &checked))
 }
 
 /// Media type and length of the picture, or the reason why there is none.
-fn check(asked: &Fields) -> Result<(&'static str, usize), String> {
-    let format = asked.first("format").map(text).unwrap_or_default();
+fn check(fields: &Fields) -> Result<(&'static str, usize), String> {
+    let format = fields.first("format").map(text).unwrap_or_default();
     if !format.is_empty() && !FORMATS.contains(&format) {
         return Err(line_of(&Wrong::new("format", "use png, svg, jpg or base64")));
     }
-    let (media, picture) = drawn(asked).map_err(|wrong| line_of(&wrong))?;
+    let (media, picture) = drawn(fields).map_err(|wrong| line_of(&wrong))?;
     Ok((media, picture.len()))
 }
 
@@ -57,15 +52,15 @@ fn answer_of(normalized: Value, checked: &Result<(&'static str, usize), String>)
 }
 
 /// The parameters with defaults filled in, without the text.
-fn normalized(asked: &Fields) -> Value {
+fn normalized(fields: &Fields) -> Value {
     let or = |name: &str, default: &str| {
-        let value = asked.first(name).map(text).filter(|value| !value.is_empty());
+        let value = fields.first(name).map(text).filter(|value| !value.is_empty());
         value.unwrap_or(default).to_owned()
     };
-    let level = if asked.first("centerImageUrl").is_some() { "H" } else { "M" };
+    let level = if fields.first("centerImageUrl").is_some() { "H" } else { "M" };
     let margin = or("margin", "4").parse::<i64>().ok().filter(|margin| *margin >= 0).unwrap_or(4);
     json!({
-        "format": or("format", "png"), "size": size_px(asked), "margin": margin,
+        "format": or("format", "png"), "size": size_px(fields), "margin": margin,
         "dark": or("dark", "000"), "light": or("light", "fff"), "ecLevel": or("ecLevel", level),
     })
 }
