@@ -9,9 +9,11 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use carve::local::http::Answer;
-use carve::local::{Addresses, http};
+use carve::local::supervisor::Supervisor;
+use carve::local::{Addresses, Part, http};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use service_kit::testing::built;
+use service_kit::testing::{built, holds_within};
 use tempfile::TempDir;
 use ureq::Agent;
 
@@ -123,6 +125,53 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
     assert_eq!(get(link["short_url"].as_str().unwrap()).status, 302);
     assert_eq!(get(&format!("{}/qrcode?text=a", place.url())).served_by(), "legacy-node");
     place.succeeds(&["down"]);
+    place.nothing_listens();
+}
+
+/// nginx' workers, the children of its master.
+fn workers(master: Pid) -> Vec<Pid> {
+    let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap();
+    children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()).collect()
+}
+
+/// Whether `carve split qrcode 0` succeeds, or else what it says.
+fn split(place: &Place) -> Result<(), String> {
+    let output = place.run(&["split", "qrcode", "0"]);
+    if output.status.success() { Ok(()) } else { Err(stderr(&output)) }
+}
+
+#[test]
+fn nginx_whose_master_is_killed_serves_again_and_down_leaves_nothing_of_it() {
+    let within = Duration::from_secs(30);
+    let place = Place::new();
+    place.succeeds(&["up"]);
+    let supervisor = Supervisor::new(place.run_dir());
+    let master = supervisor.pid_of(Part::Nginx).unwrap();
+    let left = workers(master);
+    // One worker hangs, so the stop signal does not end it.
+    kill_process(left[0], Signal::STOP).unwrap();
+    kill_process(master, Signal::KILL).unwrap();
+    assert!(holds_within(within, || split(&place).is_ok()), "{:?}", split(&place));
+    assert!(holds_within(within, || left
+        .iter()
+        .all(|it| kill_process(*it, Signal::CONT).is_err())));
+    assert!(place.succeeds(&["status"]).contains("nginx           ready"));
+
+    // Both are killed: the supervisor is stopped first, so that it does not see the master's end.
+    let (supervisor, master) = (supervisor.pid().unwrap(), supervisor.pid_of(Part::Nginx).unwrap());
+    kill_process(supervisor, Signal::STOP).unwrap();
+    kill_process(master, Signal::KILL).unwrap();
+    let said = split(&place).unwrap_err();
+    assert!(said.contains("master process") && said.contains("has ended"), "{said}");
+    kill_process(supervisor, Signal::KILL).unwrap();
+    assert!(holds_within(within, || place.run(&["status"]).status.code() == Some(3)));
+    let status = place.run(&["status"]);
+    let said = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(said.contains("still answer until `carve down`"), "{said}");
+    assert_eq!(get(&format!("http://{}/livez", place.addresses.proxy_admin)).status, 200);
+    assert!(place.succeeds(&["down"]).contains("Stopped"));
+    let listens = |(_, address, _): &(_, SocketAddr, _)| TcpStream::connect(address).is_ok();
+    assert!(holds_within(within, || !place.addresses.listeners().iter().any(listens)));
     place.nothing_listens();
 }
 

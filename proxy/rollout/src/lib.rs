@@ -51,5 +51,6 @@ pub use set::{Changed, set};
 pub use split::{Known, Split, Wanted, current, read as read_split};
 pub use stop::{clear, in_force, stop};
 pub use stop_file::{Stop, prepare as prepare_stops, put as put_stop};
+pub use traffic::title;
 pub use watch::{WATCH, watch};
 pub use webhooks::{Webhook, Webhooks};

@@ -152,7 +152,13 @@ impl One {
         let pid = text.trim().parse().ok().and_then(Pid::from_raw);
         // A pid file outlives a killed master, and another process may have the number by now.
         let pid = pid.filter(|pid| title(pid.as_raw_pid()).contains("nginx"));
-        pid.with_context(|| format!("no nginx runs from {}", self.dir.display()))
+        pid.with_context(|| match traffic::ask(self.admin, "/livez") {
+            Ok(_) => format!(
+                "the master process of the nginx that answers at {} has ended; carve starts it again",
+                self.admin
+            ),
+            Err(_) => format!("no nginx runs from {}", self.dir.display()),
+        })
     }
 }
 

@@ -62,7 +62,7 @@ impl Reloading {
 }
 
 /// The title of a process; empty if the process is gone.
-pub(crate) fn title(pid: i32) -> String {
+pub fn title(pid: i32) -> String {
     Process::new(pid).and_then(|process| process.cmdline()).unwrap_or_default().join(" ")
 }
 

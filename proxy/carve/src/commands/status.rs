@@ -79,9 +79,7 @@ impl Status {
         let report = Report { parts, routes };
         match stack {
             _ if self.json => println!("{}", serde_json::to_string_pretty(&report)?),
-            Some(settings) if is_down => {
-                println!("Nothing runs in {}.", settings.run_dir.display())
-            }
+            Some(settings) if is_down => println!("{}.", up::supervisor(&settings).nothing_runs()),
             stack => report.print(stack.as_ref()),
         }
         Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
@@ -94,10 +92,13 @@ fn parts(settings: &Settings) -> anyhow::Result<Vec<PartReport>> {
     if supervisor.pid().is_none() {
         return Ok(Vec::new());
     }
+    let states = supervisor.states()?;
+    let pids: Vec<_> = states.iter().filter_map(|state| state.pid).collect();
     let report = |state: PartState| {
-        Ok(PartReport { is_ready: readiness::is_ready(settings, state.part)?, state })
+        let is_ready = state.pid.is_some() && readiness::is_ready(settings, state.part, &pids)?;
+        Ok(PartReport { is_ready, state })
     };
-    supervisor.states()?.into_iter().map(report).collect()
+    states.into_iter().map(report).collect()
 }
 
 impl PartReport {

@@ -153,6 +153,8 @@ fn up(settings: &Settings, in_foreground: bool) -> anyhow::Result<ExitCode> {
     }
     preflight::check_sides(settings)?;
     check_and_render(settings)?;
+    // Ends what is left of a killed one, which would hold the ports.
+    supervisor.shutdown()?;
     preflight::check_ports(settings)?;
     if in_foreground {
         return foreground(settings.clone());
@@ -269,14 +271,15 @@ impl Down {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let settings = self.run.started()?;
         let supervisor = supervisor(&settings);
-        if supervisor.pid().is_none() {
+        if supervisor.pid().is_some() {
+            for route in rollout::prepared(&settings.nginx_dir()) {
+                end_run(&settings, &route);
+            }
+        }
+        if !supervisor.shutdown()? {
             println!("Nothing runs in {}.", settings.run_dir.display());
             return Ok(ExitCode::SUCCESS);
         }
-        for route in rollout::prepared(&settings.nginx_dir()) {
-            end_run(&settings, &route);
-        }
-        supervisor.shutdown()?;
         // A stop in force survives this: `up` restores it from the route's folder.
         if let Some(stops) = settings.stops_dir() {
             let _ = std::fs::remove_dir_all(stops);

@@ -26,7 +26,7 @@ const NAP: Duration = Duration::from_millis(200);
 /// file has a mistake, or nginx does not accept them.
 pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let supervisor = Supervisor::new(settings.run_dir.clone());
-    ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());
+    ensure!(supervisor.pid().is_some(), supervisor.nothing_runs());
     let exchanged = exchange(settings, || render::routes(settings))?;
     // The shadow reads the route files and carve.toml only when it starts.
     if exchanged != Exchanged::default() {

@@ -4,12 +4,13 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use rustix::process::{Pid, getpgid};
 
-use super::http;
 use super::parts::{PartSpec, Parts};
 use super::settings::{Part, Settings};
 use super::supervise::PartState;
 use super::supervisor::Supervisor;
+use super::{http, port_holder};
 
 /// How long the parts may take to be ready. Generous, since tests run on busy machines.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -18,9 +19,15 @@ const POLL: Duration = Duration::from_millis(30);
 const SUPERVISOR_STARTS: Duration = Duration::from_secs(20);
 const LOG_LINES: usize = 8;
 
-/// Whether a part is ready now. Fails if the run folder's `parts.toml` does not list it.
-pub fn is_ready(settings: &Settings, part: Part) -> anyhow::Result<bool> {
-    answers(&Parts::read(&settings.run_dir)?.part, part)
+/// Whether a part is ready now: it answers at a port that no process outside the groups `pids` holds, such as an nginx
+/// that is not this stack's. Fails if the run folder's `parts.toml` does not list it.
+pub fn is_ready(settings: &Settings, part: Part, pids: &[i32]) -> anyhow::Result<bool> {
+    let listeners = settings.addresses.listeners().into_iter().filter(|(_, _, it)| *it == part);
+    let holders = listeners.filter_map(|(_, address, _)| port_holder::find(address));
+    let group = |pid| getpgid(Pid::from_raw(pid)).map(Pid::as_raw_pid);
+    let mut groups = holders.filter_map(|holder| group(holder.pid).ok());
+    Ok(groups.all(|group| pids.contains(&group))
+        && answers(&Parts::read(&settings.run_dir)?.part, part)?)
 }
 
 fn answers(parts: &[PartSpec], part: Part) -> anyhow::Result<bool> {

@@ -2,32 +2,39 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::iter;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use edge::log_file::LogFile;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, setrlimit,
-    waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getrlimit, kill_process,
+    kill_process_group, set_child_subreaper, setrlimit, waitid,
 };
 use serde::{Deserialize, Serialize};
 
 use super::parts::{PartSpec, Parts};
 use super::settings::Part;
 
-/// A part that ends within this time of its start counts as one that did not start.
-const COUNTS_AS_STARTED: Duration = Duration::from_secs(1);
+/// A part that ends within this time of its start counts as one that did not start. nginx tries for 2.5 s to listen on
+/// a port that is taken.
+const COUNTS_AS_STARTED: Duration = Duration::from_secs(3);
 /// The pause before a part that does not start is tried again; doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long a part may take to end before it is killed.
 const ENDS_WITHIN: Duration = Duration::from_secs(15);
+/// How long the processes that a killed part leaves behind may take to finish open requests. Shorter than nginx tries to
+/// listen, so that workers that hang cost one try at most.
+const ORPHANS_END_WITHIN: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(20);
 /// Two signals sent at once may arrive as one.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
 /// How long to wait at the end for the last output of the parts to be written.
@@ -77,6 +84,8 @@ pub fn run(
 ) -> anyhow::Result<()> {
     let Parts { socket, part } = Parts::read(run_dir)?;
     raise_limit_of_open_files();
+    // Makes what a killed part leaves behind this process's children, see `end_group`.
+    set_child_subreaper(Some(getpid())).context("PR_SET_CHILD_SUBREAPER")?;
     // A leftover socket: callers check first that no supervisor runs in this folder.
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).with_context(|| socket.display().to_string())?;
@@ -211,12 +220,15 @@ impl Supervised {
     /// the thread that started it ends.
     fn keep(&self, run_dir: &Path, writing: &Sender<()>) {
         let mut pause = FIRST_PAUSE;
+        let mut leaving: Option<JoinHandle<()>> = None;
         loop {
             let state = self.lock();
             let is_stopped = |state: &mut State| state.wanted == Wanted::Stopped;
             let wait = self.changed.wait_while(state, is_stopped);
             let mut state = wait.unwrap_or_else(PoisonError::into_inner);
             if state.wanted == Wanted::Ended {
+                drop(state);
+                let _ = leaving.map(JoinHandle::join);
                 return;
             }
             let (name, started) = (self.spec.name.name(), Instant::now());
@@ -240,6 +252,10 @@ impl Supervised {
                 Err(error) => format!("{error:#}"),
             };
             (state.pid, state.since) = (None, Instant::now());
+            let signal = self.spec.stop_signal();
+            if let Some(group) = pid {
+                leaving = Some(thread::spawn(move || end_group(group, signal)));
+            }
             let has_started = started.elapsed() >= COUNTS_AS_STARTED;
             if state.wanted == Wanted::Running {
                 tracing::warn!(part = name, ended, "a part has ended by itself");
@@ -267,6 +283,7 @@ impl Supervised {
             .args(&self.spec.command)
             .envs(&self.spec.environment)
             .current_dir(run_dir)
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(says.try_clone()?)
             .stderr(says)
@@ -316,8 +333,28 @@ impl Supervised {
 
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.lock().pid {
+            let send = if signal == Signal::KILL { kill_process_group } else { kill_process };
             // Fails if the process has just ended.
-            let _ = kill_process(pid, signal);
+            let _ = send(pid, signal);
+        }
+    }
+}
+
+/// Ends the processes of a group whose leader has ended: nginx' workers after a `kill -9` of their master hold its ports.
+/// nginx' stop signal makes them leave the ports at once and finish open requests. They are children of this process, so
+/// their group's number is not another group's while any of them is left.
+fn end_group(group: Pid, stop: Signal) {
+    let ended = || waitid(WaitId::Pgid(Some(group)), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    let are_left = || {
+        iter::repeat_with(ended).find(|it| !matches!(it, Ok(Some(_)))).is_some_and(|it| it.is_ok())
+    };
+    for signal in [stop, Signal::KILL] {
+        if are_left() {
+            let _ = kill_process_group(group, signal);
+        }
+        let since = Instant::now();
+        while are_left() && since.elapsed() < ORPHANS_END_WITHIN {
+            thread::sleep(POLL);
         }
     }
 }

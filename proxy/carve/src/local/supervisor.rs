@@ -10,7 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use rustix::process::Pid;
+use procfs::process::{Process, all_processes};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::parts::Parts;
 use super::settings::Part;
@@ -18,6 +19,7 @@ use super::supervise::{PartState, Request, States};
 
 /// Each part gets 15 s to end, and they stop in two groups.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(40);
+const POLL: Duration = Duration::from_millis(20);
 
 /// The supervisor of one run folder.
 #[derive(Clone, Debug)]
@@ -90,13 +92,50 @@ impl Supervisor {
         self.ask(Request::Stop(part)).map(drop)
     }
 
-    /// Stops every part and the supervisor, if it runs. Returns once all have ended.
-    pub fn shutdown(&self) -> anyhow::Result<()> {
-        if self.pid().is_some() { self.ask(Request::End).map(drop) } else { Ok(()) }
+    /// Stops every part and the supervisor, and what is [`left`](Self::left) of a killed one. Returns whether anything
+    /// ran, once all have ended. Fails if the supervisor does not answer.
+    pub fn shutdown(&self) -> anyhow::Result<bool> {
+        match self.ask(Request::End) {
+            Ok(_) => return Ok(true),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return Err(error),
+        }
+        let left = self.left();
+        // Fails if it has just ended.
+        left.iter().for_each(|&pid| drop(kill_process(pid, Signal::KILL)));
+        while !self.left().is_empty() {
+            thread::sleep(POLL);
+        }
+        Ok(!left.is_empty())
+    }
+
+    /// nginx' workers in this run folder that have no master. They hold its ports after a `kill -9` of both the
+    /// supervisor and the master.
+    fn left(&self) -> Vec<Pid> {
+        let is_ours = |it: &Process| {
+            it.cwd().is_ok_and(|cwd| cwd == self.run_dir)
+                && rollout::title(it.pid).starts_with("nginx: worker")
+                && it.stat().is_ok_and(|it| !rollout::title(it.ppid).starts_with("nginx"))
+        };
+        let all = all_processes().into_iter().flatten().flatten().filter(is_ours);
+        all.filter_map(|it| Pid::from_raw(it.pid)).collect()
+    }
+
+    /// Says that nothing runs here, or which processes of a killed nginx still answer.
+    pub fn nothing_runs(&self) -> String {
+        let (dir, left) = (self.run_dir.display(), self.left());
+        if left.is_empty() {
+            return format!("nothing runs in {dir}");
+        }
+        let left: Vec<String> = left.iter().map(Pid::to_string).collect();
+        let left = left.join(", ");
+        format!(
+            "the supervisor in {dir} was killed; processes {left} of its nginx still answer until `carve down`"
+        )
     }
 
     fn ask(&self, request: Request) -> anyhow::Result<States> {
-        let nothing = || format!("nothing runs in {}", self.run_dir.display());
+        let nothing = || self.nothing_runs();
         let socket = Parts::read(&self.run_dir).with_context(nothing)?.socket;
         let mut stream = UnixStream::connect(&socket).with_context(nothing)?;
         let mut ask = || -> io::Result<States> {
@@ -108,4 +147,11 @@ impl Supervisor {
         };
         ask().with_context(|| format!("{}: the supervisor does not answer", socket.display()))
     }
+}
+
+/// Whether no process listens on the supervisor's socket.
+fn is_gone(error: &anyhow::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound};
+    let kind = error.downcast_ref().map(io::Error::kind);
+    matches!(kind, Some(ConnectionRefused | NotFound))
 }
