@@ -37,7 +37,10 @@ impl Place {
         command
             .args(args)
             .env("STACK_RUN_DIR", self.run_dir())
-            .env("STACK_QR_SERVICE", built("qr-service"));
+            .env("STACK_QR_SERVICE", built("qr-service"))
+            // A proxy that nobody can reach, and a language whose I has two lower cases.
+            .envs([("HTTP_PROXY", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")])
+            .envs([("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")]);
         for (variable, address, _) in self.addresses.listeners() {
             command.env(variable, address.to_string());
         }

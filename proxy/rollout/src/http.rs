@@ -1,8 +1,11 @@
-//! HTTP GET, and POST of JSON.
+//! HTTP GET, and POST of JSON. The proxy of `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY` gets no request to this machine,
+//! and none to nginx or a home wherever it runs.
 
+use std::net::{ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use ureq::typestate::WithoutBody;
 
 /// Sends a GET over a new connection and returns status and body. Fails only if no answer arrives in time.
 pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
@@ -12,7 +15,7 @@ pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
 /// Sends a GET and returns the body. Fails if there is no answer, or its status is not 200. An error names `who` or the
 /// URL.
 pub(crate) fn body(who: &str, url: &str, timeout: Duration) -> anyhow::Result<String> {
-    let answer = get(url, timeout);
+    let answer = read(agent(timeout, false).get(url));
     let (status, body) = answer.with_context(|| format!("{who} does not answer at {url}"))?;
     ensure!(status == 200, "{url} answers {status}");
     Ok(body)
@@ -26,13 +29,24 @@ pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
 
 /// Sends JSON over a new connection and returns the answer's status.
 pub(crate) fn post(url: &str, json: &str, timeout: Duration) -> anyhow::Result<u16> {
-    let request = agent(timeout).post(url).header("Content-Type", "application/json");
+    let request =
+        agent(timeout, is_elsewhere(url)).post(url).header("Content-Type", "application/json");
     Ok(request.send(json)?.status().as_u16())
 }
 
-fn agent(timeout: Duration) -> ureq::Agent {
+fn agent(timeout: Duration, by_proxy: bool) -> ureq::Agent {
     let config = ureq::Agent::config_builder().http_status_as_error(false);
-    config.timeout_global(Some(timeout)).build().into()
+    let config = config.timeout_global(Some(timeout));
+    if by_proxy { config.build() } else { config.proxy(None).build() }.into()
+}
+
+/// Whether the URL's host is not this machine: only an own address can be bound to. Also if DNS does not know it, since
+/// then only a proxy can.
+fn is_elsewhere(url: &str) -> bool {
+    let url: Option<ureq::http::Uri> = url.parse().ok();
+    let host = url.as_ref().and_then(ureq::http::Uri::host).unwrap_or_default();
+    let addresses = (host.trim_matches(['[', ']']), 0).to_socket_addrs();
+    !addresses.into_iter().flatten().any(|it| it.ip().is_loopback() || UdpSocket::bind(it).is_ok())
 }
 
 /// Sends a GET like [`get`], with a query.
@@ -41,6 +55,26 @@ pub fn get_with(
     query: &[(&str, &str)],
     timeout: Duration,
 ) -> anyhow::Result<(u16, String)> {
-    let mut answer = agent(timeout).get(url).query_pairs(query.iter().copied()).call()?;
+    read(agent(timeout, is_elsewhere(url)).get(url).query_pairs(query.iter().copied()))
+}
+
+fn read(request: ureq::RequestBuilder<WithoutBody>) -> anyhow::Result<(u16, String)> {
+    let mut answer = request.call()?;
     Ok((answer.status().as_u16(), answer.body_mut().read_to_string()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_elsewhere;
+
+    #[test]
+    fn own_addresses_are_here_however_they_are_written() {
+        for here in ["127.0.0.1:9", "localhost:9", "[::1]", "127.8.8.8", "0.0.0.0:80"] {
+            assert!(!is_elsewhere(&format!("http://{here}/a")), "{here}");
+        }
+        // TEST-NET, and a name that no DNS has (RFC 2606).
+        for there in ["192.0.2.1", "prometheus.invalid:9090", "[2001:db8::1]:80"] {
+            assert!(is_elsewhere(&format!("https://{there}/a")), "{there}");
+        }
+    }
 }

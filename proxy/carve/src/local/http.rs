@@ -33,11 +33,12 @@ impl Answer {
     }
 }
 
-/// A client that keeps its connections, as browsers do, and follows no redirect.
+/// A client that keeps its connections, as browsers do, follows no redirect, and uses no proxy of the environment.
 pub fn client(timeout: Duration) -> Agent {
     Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
+        .proxy(None)
         .timeout_global(Some(timeout))
         .build()
         .into()
