@@ -128,16 +128,14 @@ pub struct Choose {
     /// Where a request names the side, `old` or `new`: header:NAME or cookie:NAME; none if nobody may choose.
     #[schemars(with = "String")]
     pub by: ChooseBy,
-    /// The addresses of clients that may choose; this machine by default.
+    /// The addresses of clients that may choose; none by default. Behind a TLS terminator on this machine or a mesh's
+    /// sidecar, every client has an address of this machine, 127.0.0.0/8.
     pub from: Vec<Network>,
 }
 
 impl Default for Choose {
     fn default() -> Self {
-        Choose {
-            by: ChooseBy::Key(Key::Header("X-Route-Arm".to_owned())),
-            from: vec![Network("127.0.0.0/8".to_owned()), Network("::1/128".to_owned())],
-        }
+        Choose { by: ChooseBy::Key(Key::Header("X-Route-Arm".to_owned())), from: Vec::new() }
     }
 }
 
@@ -328,21 +326,40 @@ impl CarveFile {
                     .push(format!("{file:?}: it has a character with a meaning in nginx files"));
             }
         }
-        let headers = self.headers.request.iter().chain(&self.headers.response);
-        for (name, value) in headers {
-            let is_value = |c: char| (' '..='~').contains(&c) && !"\"\\$".contains(c);
-            // Other characters of a name have a meaning in nginx' files.
-            let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
-            if !is_header(name) || !name.bytes().all(is_plain) {
-                mistakes.push(format!("headers: {name:?} is not a header's name"));
-            } else if !value.chars().all(is_value) {
-                mistakes.push(format!(
-                    "headers: {name}: {value:?}: must be visible ASCII without \", \\ and $"
-                ));
-            }
-        }
+        mistakes.extend(mistakes_in(&self.headers.request, |name| {
+            name.starts_with("x-route-") || BETWEEN_TWO.contains(&name) || name == "upgrade"
+        }));
+        mistakes.extend(mistakes_in(&self.headers.response, |name| {
+            BETWEEN_TWO.contains(&name) || matches!(name, "date" | "server" | "x-request-id")
+        }));
         mistakes
     }
+}
+
+/// Headers of a connection or a body, which nginx writes for each side of it.
+const BETWEEN_TWO: [&str; 3] = ["connection", "content-length", "transfer-encoding"];
+
+/// The mistakes in headers to set, of which nginx itself sets the `own` ones.
+fn mistakes_in(headers: &BTreeMap<String, String>, own: fn(&str) -> bool) -> Vec<String> {
+    let is_value = |c: char| (' '..='~').contains(&c) && !"\"\\$".contains(c);
+    // Other characters of a name have a meaning in nginx' files.
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+    let mistake = |(name, value): (&String, &String)| {
+        let is_other = |other: &&String| *other != name && other.eq_ignore_ascii_case(name);
+        if !is_header(name) || !name.bytes().all(is_plain) {
+            Some(format!("headers: {name:?} is not a header's name"))
+        } else if own(&name.replace('_', "-").to_lowercase()) {
+            Some(format!("headers: {name}: nginx sets it itself"))
+        } else if headers.keys().any(|other| is_other(&other)) {
+            Some(format!("headers: {name}: it is listed twice"))
+        } else if !value.chars().all(is_value) {
+            let must = "must be visible ASCII without \", \\ and $";
+            Some(format!("headers: {name}: {value:?}: {must}"))
+        } else {
+            None
+        }
+    };
+    headers.iter().filter_map(mistake).collect()
 }
 
 /// The JSON Schema of `carve.toml`, for editors.

@@ -90,6 +90,7 @@ fn grpc_of_the_app_streams_both_ways_with_its_trailers() {
 #[test]
 fn headers_are_added_and_taken_away_of_routes_too() {
     let carve = "[headers.request]\nX-Tenant = \"a b\"\nX-Debug = \"\"\n\
+                 Host = \"tenant.example\"\nx-forwarded-proto = \"https\"\nX_Real_IP = \"1\"\n\
                  [headers.response]\nStrict-Transport-Security = \"max-age=60\"\nX-Powered-By = \"\"\n";
     for file in ["app.mjs", "app.py"] {
         let (_app, front, _) = front(file, carve);
@@ -97,6 +98,12 @@ fn headers_are_added_and_taken_away_of_routes_too() {
             let answer = front.ask(&format!("GET {path}"), "X-Debug: 1\r\nX-Tenant: mine\r\n");
             let got = |name: &str| header(&answer.body, name);
             assert_eq!((got("x-tenant"), got("x-debug")), ("a b", ""), "{path}: {}", answer.body);
+            let lines = answer.body.to_lowercase();
+            for once in ["host: tenant.example", "x-forwarded-proto: https", "x_real_ip: 1"] {
+                let name = once.split_once(' ').unwrap().0;
+                let sent: Vec<_> = lines.lines().filter(|line| line.starts_with(name)).collect();
+                assert_eq!(sent, [once], "{path}");
+            }
             assert_eq!(answer.header("strict-transport-security"), "max-age=60");
             assert_eq!(answer.header("x-powered-by"), "");
         }

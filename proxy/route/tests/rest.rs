@@ -246,14 +246,17 @@ fn what_a_trusted_proxy_says_of_a_client_reaches_the_app_and_no_clients_own_word
 
 #[test]
 fn a_client_chooses_a_side_by_the_header_or_cookie_that_is_named_or_not_at_all() {
-    for (by, header, is_chosen) in [
-        ("header:X-Route-Arm", "X-Route-Arm: new\r\n", true),
-        ("cookie:beta", "Cookie: a=b; beta=new\r\n", true),
-        ("cookie:beta", "X-Route-Arm: new\r\n", false),
-        ("none", "X-Route-Arm: new\r\n", false),
+    let here = "front.choose.from = [\"127.0.0.1\"]";
+    for (by, from, header, is_chosen) in [
+        ("header:X-Route-Arm", here, "X-Route-Arm: new\r\n", true),
+        // This machine is no exception: a TLS terminator here makes every client local.
+        ("header:X-Route-Arm", "", "X-Route-Arm: new\r\n", false),
+        ("cookie:beta", here, "Cookie: a=b; beta=new\r\n", true),
+        ("cookie:beta", here, "X-Route-Arm: new\r\n", false),
+        ("none", here, "X-Route-Arm: new\r\n", false),
     ] {
         let (_old, _new, front) =
-            sides(&format!("front.choose.by = \"{by}\""), "path = \"/report\"");
+            sides(&format!("front.choose.by = \"{by}\"\n{from}"), "path = \"/report\"");
         let answer = front.ask("GET /report", header);
         assert_eq!(answer.status, 200, "{by}");
         assert_eq!(who(&front), if is_chosen { "new" } else { "old" }, "{by} {header}");

@@ -53,7 +53,8 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
     }
     let listen = said(
         "[front]\nlisten = [{ address = \"0.0.0.0:1\", tls = true }, { address = \"0.0.0.0:1\", redirect = true }]\n\
-         [headers.request]\n\"a b\" = \"1\"\n\"a!b\" = \"1\"\nX-A = \"$x\"\n",
+         [headers.request]\n\"a b\" = \"1\"\n\"a!b\" = \"1\"\nX-A = \"$x\"\nX-B = \"1\"\nx-b = \"2\"\n\
+         X_Route-Fallback = \"1\"\nconnection = \"\"\n[headers.response]\nX-Request-Id = \"1\"\n",
     );
     for problem in [
         "front.listen: 0.0.0.0:1: tls needs a certificate and a key, front.tls",
@@ -61,6 +62,10 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
         "headers: X-A: \"$x\": must be visible ASCII without",
         "headers: \"a b\" is not a header's name",
         "headers: \"a!b\" is not a header's name",
+        "headers: X-B: it is listed twice",
+        "headers: X_Route-Fallback: nginx sets it itself",
+        "headers: connection: nginx sets it itself",
+        "headers: X-Request-Id: nginx sets it itself",
     ] {
         assert!(listen.lines().any(|line| line.contains(problem)), "{problem}: {listen}");
     }

@@ -1,5 +1,6 @@
 //! `clients.conf`: which load balancers are trusted, and which clients may choose a side.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::HEAD;
@@ -55,11 +56,21 @@ fn trusted(front: &Front) -> String {
 }
 
 fn choice(front: &Front) -> String {
-    let mut text =
-        "\n# Who may choose the side of a request.\ngeo $may_choose {\n    default 0;\n".to_owned();
-    for network in &front.choose.from {
-        let _ = writeln!(text, "    {network} 1;");
-    }
+    let networks = |networks: &mut dyn Iterator<Item = &str>| {
+        networks
+            .collect::<BTreeSet<_>>()
+            .iter()
+            .map(|it| format!("    {it} 1;\n"))
+            .collect::<String>()
+    };
+    let from = || front.choose.from.iter().map(|network| &*network.0);
+    let mut text = format!(
+        "\n# Whose mark says that the shadow sent a request, through a side's URL that leads to nginx.\n\
+         geo $trusted_mark {{\n    default \"\";\n{}}}\n\
+         # Who may choose the side of a request.\ngeo $may_choose {{\n    default 0;\n{}",
+        networks(&mut from().chain(["127.0.0.0/8", "::1/128"])),
+        networks(&mut from())
+    );
     let ChooseBy::Key(key) = &front.choose.by else {
         return text + "}\nmap \"\" $chosen_arm { default \"\"; }\n";
     };

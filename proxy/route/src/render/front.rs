@@ -123,42 +123,50 @@ const REPLACED: [(&str, &str); 8] = [
 /// `headers.conf`: the headers that a side gets with each request. A location with headers of its own must include it,
 /// since it inherits none.
 pub(super) fn headers(carve: &CarveFile) -> String {
-    let front = &carve.front;
-    let mut text = format!(
-        "{HEAD}#\n# Headers about a client that nginx sets itself, instead of the client's own.\n\
-         proxy_set_header Host $sent_host;\n"
-    );
-    let replaced = || REPLACED.into_iter().chain(clients::forwarded(front));
-    for (header, value) in replaced() {
-        let _ = writeln!(text, "proxy_set_header {header} {value};");
-    }
-    if front.underscores {
-        text += "\n# Removes spellings with _, which some servers could not tell from nginx' own headers.\n";
-        for spelling in replaced().flat_map(|(header, _)| with_underscores(header)) {
-            let _ = writeln!(text, "proxy_set_header {spelling} \"\";");
-        }
-        text += "proxy_headers_hash_max_size 1024;\nproxy_headers_hash_bucket_size 128;\n";
-    }
-    for (header, value) in &carve.headers.request {
-        let _ = writeln!(text, "proxy_set_header {header} \"{value}\";");
-    }
-    text
+    format!(
+        "{HEAD}#\n# Headers about a client that nginx sets itself, instead of the client's own.\n{}",
+        sent(carve, "proxy", "")
+    )
 }
 
-/// The same headers for a location that passes requests on over HTTP/2, which are never mirrored and have no fallback.
-pub(super) fn grpc_headers(carve: &CarveFile) -> String {
-    let own = REPLACED.into_iter().map(|(header, value)| match header {
-        "X-Route-Fallback" | "X-Route-Name" | "X-Route-Shadow" => (header, "\"\""),
-        _ => (header, value),
-    });
-    let mut text = String::new();
-    for (header, value) in own.chain(clients::forwarded(&carve.front)) {
-        let _ = writeln!(text, "    grpc_set_header {header} {value};");
+/// The directives that set each header once: to the value in the file, else to nginx' own. Removes spellings with `_`,
+/// which some servers could not tell from nginx' own headers.
+fn sent(carve: &CarveFile, module: &str, indent: &str) -> String {
+    let own = [("Host", "$sent_host")].into_iter().chain(REPLACED);
+    let mut headers: Vec<(String, String)> = own
+        .chain(clients::forwarded(&carve.front))
+        .map(|(header, value)| match header {
+            // These requests are never mirrored and have no fallback.
+            "X-Route-Fallback" | "X-Route-Name" | "X-Route-Shadow" if module == "grpc" => {
+                (header, "\"\"")
+            }
+            _ => (header, value),
+        })
+        .map(|(header, value)| (header.to_owned(), value.to_owned()))
+        .collect();
+    let mut sizes = String::new();
+    if carve.front.underscores {
+        let spellings: Vec<_> =
+            headers.iter().flat_map(|(header, _)| with_underscores(header)).collect();
+        headers.extend(spellings.into_iter().map(|spelling| (spelling, "\"\"".to_owned())));
+        for size in ["max_size 1024", "bucket_size 128"] {
+            let _ = writeln!(sizes, "{indent}{module}_headers_hash_{size};");
+        }
     }
     for (header, value) in &carve.headers.request {
-        let _ = writeln!(text, "    grpc_set_header {header} \"{value}\";");
+        headers.retain(|(own, _)| !own.eq_ignore_ascii_case(header));
+        headers.push((header.clone(), format!("\"{value}\"")));
     }
-    text
+    let lines = headers.into_iter();
+    lines
+        .map(|(header, value)| format!("{indent}{module}_set_header {header} {value};\n"))
+        .collect::<String>()
+        + &sizes
+}
+
+/// The same headers for a location that passes requests on over HTTP/2.
+pub(super) fn grpc_headers(carve: &CarveFile) -> String {
+    sent(carve, "grpc", "    ")
 }
 
 /// Whether clients can send gRPC: it is on, and a listener accepts HTTP/2.
@@ -181,7 +189,7 @@ pub(super) fn grpc(carve: &CarveFile, group: &str, url: &SideUrl) -> String {
         "location @grpc {{\n    error_page 597 = @too_many;\n    set $side old;\n    \
          client_max_body_size {};\n    grpc_connect_timeout {};\n    grpc_read_timeout {silence};\n    \
          grpc_send_timeout {silence};\n    grpc_next_upstream off;\n    grpc_socket_keepalive on;\n    \
-         grpc_hide_header X-Request-Id;\n    grpc_set_header Host $sent_host;\n{}{tls}    \
+         grpc_hide_header X-Request-Id;\n{}{tls}    \
          grpc_pass {scheme}://{group}_grpc;\n}}\n",
         app.max_body,
         app.connect_timeout,

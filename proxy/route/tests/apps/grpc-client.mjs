@@ -3,7 +3,10 @@
 import { connect } from "node:http2";
 
 const session = connect(`http://${process.argv[2]}`);
-const stream = session.request({ ":method": "POST", ":path": "/chat.Chat/Talk", "content-type": "application/grpc", te: "trailers" });
+// Some servers cannot tell these names from those that the proxy sets.
+const own = { "x_forwarded-for": "evil", x_forwarded_for: "evil", x_route_fallback: "1" };
+const call = { ":method": "POST", ":path": "/chat.Chat/Talk", "content-type": "application/grpc", te: "trailers" };
+const stream = session.request({ ...call, ...own });
 stream.setEncoding("utf8");
 stream.write("first ");
 let said = "";

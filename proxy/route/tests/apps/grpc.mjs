@@ -4,9 +4,10 @@ import { createServer } from "node:http2";
 
 const server = createServer();
 server.on("stream", (stream, headers) => {
+  const got = Object.entries(headers).filter(([name]) => /^x.(forwarded.for|route.*)$/.test(name));
   stream.on("error", () => {});
   stream.respond(
-    { ":status": 200, "content-type": "application/grpc", "x-got": headers["x-forwarded-for"] ?? "" },
+    { ":status": 200, "content-type": "application/grpc", "x-got": got.map(([, value]) => value).join() },
     { waitForTrailers: true },
   );
   stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
