@@ -60,14 +60,16 @@ impl Watched {
     }
 }
 
-/// Reads a folder's `carve.toml` and its routes, without routes of sessions, whose requests are not mirrored.
+/// Reads a folder's `carve.toml` and its routes in the order in which nginx matches them, without routes of sessions,
+/// whose requests are not mirrored.
 pub(crate) fn load(
     folder: &Path,
     new: &SideUrl,
     old: &SideUrl,
     timeout: Duration,
 ) -> anyhow::Result<(CarveFile, Vec<Arc<Watched>>)> {
-    let (carve, routes) = route::load(folder)?;
+    let (carve, mut routes) = route::load(folder)?;
+    routes.sort_by_key(|route| route.file.path.rank());
     let mirrored = routes.into_iter().filter(|route| !route.is_session());
     let watched = mirrored.map(|route| Watched::of(route, new, old, timeout).map(Arc::new));
     Ok((carve, watched.collect::<anyhow::Result<_>>()?))

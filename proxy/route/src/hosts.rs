@@ -31,18 +31,22 @@ pub(crate) struct Site<'a> {
     pub(crate) routes: Vec<&'a Route>,
 }
 
-/// The servers of nginx. The first one serves all hosts that no file names.
+/// The servers of nginx, with their routes in the order of [`Path::rank`](crate::path::Path::rank). The first one serves
+/// all hosts that no file names.
 pub(crate) fn sites<'a>(carve: &'a CarveFile, routes: &'a [Route]) -> Vec<Site<'a>> {
     let of_apps = carve.hosts.iter().flat_map(|host| &host.names);
     let of_routes = routes.iter().flat_map(|route| &route.file.hosts);
     let mut names: Vec<_> = of_apps.chain(of_routes).collect();
     names.sort();
     names.dedup();
-    let everywhere = routes.iter().filter(|route| route.file.hosts.is_empty()).collect();
+    let mut routes: Vec<_> = routes.iter().collect();
+    routes.sort_by_key(|route| route.file.path.rank());
+    let everywhere = routes.iter().copied().filter(|route| route.file.hosts.is_empty()).collect();
     let mut sites = vec![Site { names: Vec::new(), host: None, routes: everywhere }];
     for name in names {
         let host = carve.host(name.as_str());
-        let here: Vec<_> = routes.iter().filter(|it| carve.has(name.as_str(), it)).collect();
+        let here = routes.iter().copied().filter(|it| carve.has(name.as_str(), it));
+        let here: Vec<_> = here.collect();
         match sites[1..].iter_mut().find(|site| site.host == host && site.routes == here) {
             Some(site) => site.names.push(name),
             None => sites.push(Site { names: vec![name], host, routes: here }),

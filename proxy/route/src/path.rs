@@ -79,7 +79,8 @@ impl Path {
                     let is_last = wanted.peek().is_none();
                     match segment {
                         "" if is_last => return true,
-                        "*" if !part.is_empty() => {}
+                        // nginx finds a location by the decoded path, where %2F is a slash.
+                        "*" if !part.is_empty() && !part.to_lowercase().contains("%2f") => {}
                         segment if segment == part => {}
                         _ => return false,
                     }
@@ -89,12 +90,22 @@ impl Path {
         }
     }
 
-    /// The modifier and the pattern of nginx' `location`.
-    pub(crate) fn location(&self) -> String {
+    /// Orders the paths that match a target: the least one has it, in nginx, the shadow and `carve compare`. From the
+    /// left, a segment's name comes before `*`, and `*` before everything below.
+    pub fn rank(&self) -> Vec<u8> {
+        let path = self.as_str();
+        let path = if self.has_more() { path.trim_end_matches('/') } else { path };
+        let segments = path.split('/').map(|segment| u8::from(segment == "*"));
+        segments.chain(self.has_more().then_some(2)).collect()
+    }
+
+    /// The modifier and the pattern of nginx' `location`. nginx tries regular expressions in their order in the file, but
+    /// none where a prefix with `^~` matches, so beside a route of segments a prefix is one too (`in_order`).
+    pub(crate) fn location(&self, in_order: bool) -> String {
         match self {
             Path::Exact(path) => format!("= {path}"),
-            Path::Prefix(path) => format!("^~ {path}"),
-            Path::Segments(_) => format!("~ \"^{}\"", self.decoded()),
+            Path::Prefix(path) if !in_order => format!("^~ {path}"),
+            Path::Prefix(_) | Path::Segments(_) => format!("~ \"^{}\"", self.decoded()),
         }
     }
 

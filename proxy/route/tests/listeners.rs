@@ -14,6 +14,10 @@ use support::{Front, Setup, app, eventually, header};
 
 /// A front before an app. The folder has the certificate, and these addresses replace `A`, `B`, ...
 fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
+    front_of(file, carve, "path = \"/report\"")
+}
+
+fn front_of(file: &str, carve: &str, route: &str) -> (Process, Front, Vec<SocketAddr>) {
     let app_address = service_kit::free_address().unwrap();
     let free = service_kit::free_addresses(2).unwrap();
     let folder = tempfile::tempdir().unwrap().keep();
@@ -24,7 +28,7 @@ fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
     let side: route::SideUrl = format!("http://{app_address}").parse().unwrap();
     let front = Front::start(Setup {
         carve: CarveFile::parse_in(&carve, &folder).unwrap(),
-        routes: vec![Route::parse("report", "path = \"/report\"").unwrap()],
+        routes: vec![Route::parse("report", route).unwrap()],
         old: side.clone(),
         new: side,
     });
@@ -78,13 +82,25 @@ fn http_2_without_tls_reaches_the_app_and_the_route() {
 }
 
 #[test]
-fn grpc_of_the_app_streams_both_ways_with_its_trailers() {
-    let (_app, _front, at) =
-        front("grpc.mjs", "[front]\nlisten = [{ address = \"A\", http2 = true }]\n");
+fn grpc_of_the_app_streams_both_ways_with_its_trailers_also_at_the_path_of_a_route() {
     let client = format!("{}/tests/apps/grpc-client.mjs", env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new("node").args([client, at[0].to_string()]).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said, "200 127.0.0.1 first second 0\n");
+    let listen = "[front]\nlisten = [{ address = \"A\", http2 = true }]\n";
+    for route in [
+        "path = \"/report\"",
+        "path = \"/chat.Chat/*\"\nmethods = [\"POST\"]",
+        "path = \"/chat.Chat/*\"",
+    ] {
+        let (_app, front, at) = front_of("grpc.mjs", listen, route);
+        for percent in [0, 50, 100] {
+            front.split("report", percent, false);
+            front.reload();
+            let state = || support::ask(front.admin, "GET /split/report", "", b"").body;
+            assert!(eventually(|| (0..4).all(|_| state().trim() == percent.to_string())));
+            let output = Command::new("node").args([&client, &at[0].to_string()]).output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(said, "200 127.0.0.1 first second 0\n", "{route} at {percent}%");
+        }
+    }
 }
 
 #[test]

@@ -326,6 +326,46 @@ fn every_address_of_a_name_is_asked() {
 }
 
 #[test]
+fn of_routes_that_overlap_the_more_exact_one_has_a_request_whatever_their_names() {
+    let (old, new) = (service_kit::free_address().unwrap(), service_kit::free_address().unwrap());
+    let _apps = (app("app.mjs", old), app("app.py", new));
+    // Each gives all of its requests to the new side in turn, so that the answer names the route.
+    let files =
+        [("z", "/img/*"), ("thumb", "/img/*/thumb"), ("big", "/img/big/*"), ("a", "/img/a")];
+    let front = Front::start(Setup {
+        carve: CarveFile::default(),
+        routes: files
+            .map(|(name, path)| Route::parse(name, &format!("path = \"{path}\"")).unwrap())
+            .into(),
+        old: format!("http://{old}").parse().unwrap(),
+        new: format!("http://{new}").parse().unwrap(),
+    });
+    for (name, _) in files {
+        for (other, _) in files {
+            front.split(other, if other == name { 100 } else { 0 }, false);
+        }
+        front.reload();
+        let state = || ask(front.admin, &format!("GET /split/{name}"), "", b"").body;
+        assert!(eventually(|| (0..4).all(|_| state().trim() == "100")), "{name}");
+        for (path, route) in [
+            ("/img/1", "z"),
+            ("/img/", "z"),
+            ("/img/1/thumb", "thumb"),
+            ("/img/1%2F2/thumb", "z"),
+            ("/img/big/thumb", "big"),
+            ("/img/big/1?a", "big"),
+            ("/img/a", "a"),
+            ("/img/a/thumb", "thumb"),
+            ("/img", "none"),
+        ] {
+            let by = if route == name { "Python" } else { "Node" };
+            let served = || front.ask(&format!("GET {path}"), "").header("x-powered-by").to_owned();
+            assert!(eventually(|| served() == by), "{path} at 100 % of {name}: {}", served());
+        }
+    }
+}
+
+#[test]
 fn a_route_of_segments_has_its_paths_and_no_others() {
     let (_old, _new, front) = sides("", "path = \"/users/*/orders\"\nshare = 100");
     front.split("report", 100, false);

@@ -1,6 +1,13 @@
 use super::*;
 
 #[test]
+fn of_paths_that_overlap_the_more_exact_one_from_the_left_has_a_request() {
+    let order = ["/a/b", "/a/b/*/d", "/a/b/*", "/a/*/c", "/a/*/c/*", "/a/*/*", "/a/*"];
+    let ranks = order.map(|text| text.parse::<Path>().expect(text).rank());
+    assert!(ranks.is_sorted(), "{ranks:?}");
+}
+
+#[test]
 fn a_path_is_exact_or_a_prefix() {
     let path = |text: &str| text.parse::<Path>().expect(text);
     assert!(path("/report").matches("/report?a=1") && !path("/report").matches("/report/1"));
@@ -19,6 +26,7 @@ fn a_path_is_exact_or_a_prefix() {
     ] {
         assert_eq!(orders.matches(target), is_it, "{target}");
     }
+    assert!(!orders.matches("/users/1%2F2/orders"));
     let below = path("/users/*/orders/*");
     assert_eq!(below.to_string(), "/users/*/orders/*");
     assert!(below.matches("/users/1/orders/2/3") && !below.matches("/users/1/orders"));

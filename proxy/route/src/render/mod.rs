@@ -266,12 +266,14 @@ const REST: &str = "#\n# The location of all requests that belong to no route.\n
 /// The locations of a server's routes. `rest` is the content of the location of all other requests.
 fn locations(carve: &CarveFile, routes: &[&Route], upstreams: &Upstreams, rest: &str) -> String {
     let mut text = String::new();
+    let in_order = routes.iter().any(|it| matches!(it.file.path, Path::Segments(_)));
     for route in routes {
         let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
+        let matching = route.file.path.location(in_order);
         text += &if route.is_session() {
-            session::locations(carve, route)
+            session::locations(carve, route, &matching)
         } else {
-            location(&carve.app, route, upstreams)
+            location(carve, route, &matching, upstreams)
         };
         if let Path::Prefix(path) = &route.file.path {
             let bare = path.trim_end_matches('/');
@@ -288,9 +290,8 @@ fn locations(carve: &CarveFile, routes: &[&Route], upstreams: &Upstreams, rest: 
 /// A side, its address, and the lines about a second try.
 type To<'a> = (&'a Side, &'a SideUrl, String);
 
-fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
-    let (name, file) = (route.variable(), &route.file);
-    let matching = file.path.location();
+fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstreams) -> String {
+    let (app, name, file) = (&carve.app, route.variable(), &route.file);
     let (body, mirrored_body) = match route.body() {
         Body::None => ("    proxy_set_body \"\";\n", "off"),
         Body::Buffered => ("", "on"),
@@ -348,6 +349,9 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     }
     if app.websocket {
         others += "    if ($passed_upgrade) {\n        return 598;\n    }\n";
+    }
+    if front::has_grpc(carve) {
+        others += "    if ($is_grpc) {\n        return 598;\n    }\n";
     }
     // Needed in every location that reads or sends a body, where otherwise the server's limit would apply.
     let limit = format!("    client_max_body_size {};\n", route.max_body());

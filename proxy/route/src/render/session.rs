@@ -92,9 +92,8 @@ const ABOUT: &str = "\
 # get their partners there, and every new key goes to the old side.
 ";
 
-pub(super) fn locations(carve: &CarveFile, route: &Route) -> String {
+pub(super) fn locations(carve: &CarveFile, route: &Route, matching: &str) -> String {
     let (name, route_name) = (route.variable(), &route.name);
-    let matching = route.file.path.location();
     let (home, stopped) = (format!("/.home/{route_name}"), format!("/.home/{route_name}/stopped"));
     let (stop, stream) = (stop_file(route), stream(carve, route));
     format!(
