@@ -38,7 +38,9 @@ const KEPT: u32 = 256;
 const ROUTE_PAUSE: &str = "5s";
 /// How long a server of an app with several gets no requests after failures.
 const APP_PAUSE: &str = "2s";
-const SHADOW_PAUSE: &str = "10s";
+/// The shadow gets no requests for a second after ten slow answers within one. A healthy one is late now and then, since
+/// its turn for a processor comes last.
+const SHADOW: &str = "max_fails=10 fail_timeout=1s";
 
 pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
     let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
@@ -52,7 +54,7 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
             groups.group(&format!("{name}_grpc"), app, &["max_fails=0"], 32);
         }
     }
-    groups.watched("shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
+    groups.group("shadow", &upstreams.shadow.clone().into(), &[SHADOW; 2], 16);
     let prometheus = upstreams.prometheus.authority();
     groups.text += &format!("\nupstream prometheus {{\n    server {prometheus};\n}}\n");
     for route in routes {
