@@ -361,7 +361,10 @@ fn a_killed_run_resumes_its_step_or_reports_why_it_cannot() {
     process.signal(Signal::KILL);
     assert_eq!(process.wait(), None);
     assert_eq!(place.share(), "25");
-    says(&place, "step 2 of 3, 25%; its process has ended");
+    says(
+        &place,
+        "step 2 of 3, 25%; its process has ended: the share returns to 0% within 30s, unless `carve resume`",
+    );
 
     let said = place.fails(1, &["ramp", "--steps", "50"]);
     assert!(said.contains("step 2 of 3") && said.contains("`carve resume`"), "{said}");

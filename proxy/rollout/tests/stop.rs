@@ -324,7 +324,7 @@ fn a_route_file_can_ask_to_hold() {
     run.signal(Signal::KILL);
     assert_eq!(run.wait(), None);
     thread::sleep(Duration::from_secs(4));
-    says(&place, "holding: step 1 of 2, 50%; its process has ended");
+    says(&place, "holding: step 1 of 2, 50%; its process has ended: the share stays, unless");
     assert_eq!(place.share(), "50");
     let metrics = place.read("ramp.prom");
     assert!(metrics.contains("ramp_run_active{route=\"qrcode\"} 1"), "{metrics}");

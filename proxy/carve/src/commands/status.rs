@@ -9,6 +9,7 @@ use carve::local::{Part, Settings, readiness};
 use clap::Args;
 use rollout::state::State;
 use rollout::{Nginx, Split, Stop};
+use route::{OnLost, Ramp};
 use serde::Serialize;
 
 use super::up;
@@ -61,6 +62,9 @@ struct RouteReport {
     holder: Option<String>,
     #[serde(skip)]
     is_of_sessions: bool,
+    /// The file's settings of runs, if it can be read.
+    #[serde(skip)]
+    ramp: Option<Ramp>,
 }
 
 impl Status {
@@ -141,6 +145,7 @@ impl RouteReport {
             run: State::load(&nginx.route_dir())?,
             holder: nginx.holder()?,
             is_of_sessions: nginx.is_of_sessions(),
+            ramp: nginx.route_file().ok().map(|route| route.file.ramp),
         })
     }
 
@@ -164,7 +169,10 @@ impl RouteReport {
         match &self.run {
             Some(run) => {
                 let ended = run.phase.is_unfinished() && self.holder.is_none();
-                println!("run     {run}{}", if ended { "; its process has ended" } else { "" });
+                println!(
+                    "run     {run}{}",
+                    if ended { self.what_follows(run) } else { String::new() }
+                );
                 if let Some(judgement) = &run.judgement {
                     println!("verdict {}", judgement.verdict.as_str());
                     print!("{}", rollout::lines(judgement));
@@ -173,6 +181,17 @@ impl RouteReport {
             None => println!("run     none"),
         }
         println!("holder  {}", self.holder.as_deref().unwrap_or("none"));
+    }
+
+    /// What `carve watch` does about a run whose process has ended.
+    fn what_follows(&self, run: &State) -> String {
+        let Some(ramp) = &self.ramp else { return "; its process has ended".to_owned() };
+        let (lease, share) = (ramp.lease, run.start_share);
+        let follows = match ramp.on_lost {
+            OnLost::Back => format!("the share returns to {share}% within {lease}"),
+            OnLost::Hold => "the share stays".to_owned(),
+        };
+        format!("; its process has ended: {follows}, unless `carve resume` continues it")
     }
 
     fn described(&self, split: &Split) -> String {
