@@ -9,6 +9,8 @@ mod signals;
 
 use std::process::ExitCode;
 
+use rustix::fs::Mode;
+use rustix::process::umask;
 use service_kit::arguments;
 
 use commands::Arguments;
@@ -18,6 +20,9 @@ use commands::Arguments;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Whatever the caller's umask: who may write a stop file or the supervisor's socket controls the traffic.
+    let others = Mode::WGRP | Mode::WOTH;
+    umask(umask(others) | others);
     let command = arguments::parse::<Arguments>().command;
     let failure = command.failure();
     arguments::exit_code("carve", command.run(), failure)

@@ -179,6 +179,27 @@ fn nginx_whose_master_is_killed_serves_again_and_down_leaves_nothing_of_it() {
 }
 
 #[test]
+fn a_stack_starts_in_an_odd_environment_and_nobody_else_may_write_there() {
+    for umask in ["077", "000"] {
+        let place = Place::new();
+        let mut up = Command::new("sh");
+        let script = format!("umask {umask}; ulimit -n 256; exec \"$0\" up");
+        up.args(["-c", &script, env!("CARGO_BIN_EXE_carve")]);
+        up.envs(place.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = up.env("TMPDIR", "/nowhere").output().unwrap();
+        assert!(output.status.success(), "{umask}: {}", stderr(&output));
+        assert_eq!(get(&format!("{}/qrcode?text=a", place.url())).status, 200);
+        let output = place.command(&["rollback", "qrcode"]).env("TMPDIR", "/nowhere").output();
+        assert!(output.as_ref().unwrap().status.success(), "{}", stderr(&output.unwrap()));
+        let mut find = Command::new("find");
+        find.arg("-L").args([place.run_dir().join("nginx"), place.run_dir().join("carve.sock")]);
+        let open = find.args(["-perm", "/022", "!", "-type", "l"]).output().unwrap().stdout;
+        assert_eq!(String::from_utf8_lossy(&open), "", "umask {umask}");
+        place.succeeds(&["down"]);
+    }
+}
+
+#[test]
 fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_started() {
     let mut place = Place::new();
     let holder = TcpListener::bind(place.addresses.old).unwrap();

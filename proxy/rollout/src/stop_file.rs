@@ -14,11 +14,13 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use anstream::eprintln;
 use anyhow::Context;
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{prepared, route_dir};
@@ -106,14 +108,16 @@ pub(crate) fn since(nginx_dir: &Path, route: &str) -> Option<SystemTime> {
     Some(modified(kept_file(&route_dir(nginx_dir, route))).unwrap_or(here))
 }
 
-/// Creates the folder of stops before nginx starts, as a link to `place` if given, and restores the stops that were in
-/// force. An error names the file or folder.
+/// Creates the folder of stops before nginx starts, as a link to `place` if given and nobody else may write there, and
+/// restores the stops that were in force. An error names the file or folder.
 pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
     let folder = folder(nginx_dir);
     let name = || folder.display().to_string();
-    match place {
+    if let Some(place) = place {
+        fs::create_dir_all(place).with_context(|| place.display().to_string())?;
+    }
+    match place.filter(|place| is_ours(place)) {
         Some(place) => {
-            fs::create_dir_all(place).with_context(|| place.display().to_string())?;
             match fs::read_link(&folder) {
                 Ok(there) if there == place => {}
                 Ok(_) => fs::remove_file(&folder).with_context(name)?,
@@ -125,6 +129,10 @@ pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
             }
         }
         None => {
+            if let Some(place) = place {
+                let place = place.display();
+                eprintln!("carve: others may write to {place}: stops are kept in {}", name());
+            }
             if folder.is_symlink() {
                 fs::remove_file(&folder).with_context(name)?;
             }
@@ -136,6 +144,12 @@ pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
         reserve(nginx_dir, &route)?;
     }
     Ok(())
+}
+
+/// Whether this is a folder that nobody else may write to. Anybody may make one of any name in /dev/shm.
+fn is_ours(place: &Path) -> bool {
+    let is_alone = |it: &fs::Metadata| it.uid() == geteuid().as_raw() && it.mode() & 0o022 == 0;
+    place.symlink_metadata().is_ok_and(|it| it.is_dir() && is_alone(&it))
 }
 
 /// Creates the spare file for a later stop.
@@ -228,4 +242,32 @@ fn place(nginx_dir: &Path, route: &str) -> io::Result<()> {
     // Only the metrics need the time.
     let _ = File::open(&file).and_then(|file| file.set_modified(SystemTime::now()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_may_write_to_keeps_no_stops() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (nginx, place) = (folder.path().join("nginx"), folder.path().join("memory"));
+        fs::create_dir_all(&nginx).expect("nginx");
+        for (mode, is_link) in [(0o755, true), (0o777, false), (0o700, true)] {
+            fs::create_dir_all(&place).expect("memory");
+            fs::set_permissions(&place, Permissions::from_mode(mode)).expect("chmod");
+            prepare(&nginx, Some(&place)).expect("prepare");
+            assert_eq!(super::folder(&nginx).is_symlink(), is_link, "{mode:o}");
+        }
+        // Somebody's link to a folder of ours is theirs.
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&place, &link).expect("link");
+        prepare(&nginx, Some(&link)).expect("prepare");
+        assert!(!super::folder(&nginx).is_symlink());
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&place, Some(65_534), None).expect("chown");
+            prepare(&nginx, Some(&place)).expect("prepare");
+            assert!(!super::folder(&nginx).is_symlink());
+        }
+    }
 }
