@@ -295,6 +295,37 @@ fn the_address_of_a_name_and_a_certificate_are_followed() {
     assert!(place.succeeds(&["status"]).contains("report"));
 }
 
+#[test]
+fn a_name_whose_addresses_rotate_reloads_nginx_once_while_they_answer() {
+    let port = service_kit::free_address().unwrap().port();
+    let apps = [2, 3].map(|end| app("app.mjs", &format!("127.0.0.{end}:{port}")));
+    let mut place = Place::new();
+    place.names("127.0.0.2 app.test\n");
+    let url = format!("http://app.test:{port}");
+    place.up(&url, &url);
+    let status: serde_json::Value =
+        serde_json::from_str(&place.succeeds(&["status", "--json"])).unwrap();
+    let mut parts = status["parts"].as_array().unwrap().iter();
+    let master = &parts.find(|part| part["part"] == "nginx").unwrap()["pid"];
+    let mut workers = std::collections::BTreeSet::new();
+    for number in 0..150 {
+        // Three seconds each: the names are looked up every two.
+        if number % 30 == 0 {
+            place.names(&format!("127.0.0.{} app.test\n", 2 + number / 30 % 2));
+        }
+        let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children"));
+        workers.extend(children.unwrap().split_whitespace().map(str::to_owned));
+        thread::sleep(Duration::from_millis(100));
+    }
+    let each = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(workers.len(), 2 * each, "one reload, at first: {workers:?}");
+    // nginx has 127.0.0.3 since then, and DNS another one when it goes.
+    let [_second, third] = apps;
+    place.names("127.0.0.2 app.test\n");
+    drop(third);
+    assert!(eventually(|| is_ok(&place.get("/"))), "{}", place.get("/"));
+}
+
 /// The name in the certificate that nginx presents at this address.
 fn subject(address: &str) -> String {
     let mut openssl = Command::new("openssl");

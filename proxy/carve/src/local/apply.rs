@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
 use anyhow::ensure;
@@ -18,6 +18,9 @@ use super::{readiness, render};
 
 /// How often names and certificates are checked. The resolver caches answers for their TTL.
 const POLL: Duration = Duration::from_secs(2);
+/// Each reload leaves old workers behind until their last stream ends. So a name whose addresses rotate causes at most
+/// one in this time.
+const SETTLES: Duration = Duration::from_secs(30);
 /// How often the wait checks whether it is to end.
 const NAP: Duration = Duration::from_millis(200);
 
@@ -65,11 +68,12 @@ impl Seen {
     }
 }
 
-/// Until `ended` is set, reloads nginx when DNS gives a side's name other addresses or a certificate file changes. Does
-/// not apply route files that have changed since the last `carve apply`.
+/// Until `ended` is set, reloads nginx when DNS gives a side's name other addresses or a certificate file changes: at once
+/// for a certificate or an address that no longer answers, else at most every [`SETTLES`]. Does not apply route files that have changed since the last `carve apply`.
 pub fn keep(settings: &Settings, ended: &AtomicBool) {
     let Some(sides) = &settings.sides else { return };
     let mut seen: Option<Seen> = None;
+    let mut reloaded: Option<Instant> = None;
     while !ended.load(Ordering::Relaxed) {
         if let Ok((carve, routes)) = render::applied(settings) {
             let mut now = Seen::now(sides, &carve, &routes);
@@ -79,10 +83,24 @@ pub fn keep(settings: &Settings, ended: &AtomicBool) {
                     now.names.entry(name.clone()).or_insert_with(|| addresses.clone());
                 }
             }
-            let is_other = seen.as_ref().is_some_and(|seen| *seen != now);
-            match is_other.then(|| exchange(settings, || render::applied(settings))).transpose() {
-                Ok(_) => seen = Some(now),
-                Err(error) => eprintln!("carve: {error:#}"),
+            let is_due = |seen: &Seen| {
+                *seen != now
+                    && (reloaded.is_none_or(|it| it.elapsed() > SETTLES)
+                        || seen.certificates != now.certificates
+                        || !names::all_answer(&seen.names))
+            };
+            match &seen {
+                Some(seen) if !is_due(seen) => {}
+                known => {
+                    let read = || render::applied(settings);
+                    match known.as_ref().map(|_| exchange(settings, read)).transpose() {
+                        Ok(done) => {
+                            reloaded = done.map(|_| Instant::now()).or(reloaded);
+                            seen = Some(now);
+                        }
+                        Err(error) => eprintln!("carve: {error:#}"),
+                    }
+                }
             }
         }
         let naps = POLL.as_millis() / NAP.as_millis();

@@ -12,7 +12,7 @@ use route::SideUrl;
 /// The addresses of each HOST:PORT whose HOST is a name.
 pub(crate) type Names = BTreeMap<String, Vec<SocketAddr>>;
 
-/// Only ports of this machine are tried, which answer or refuse at once.
+/// Ports of this machine answer or refuse at once.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Looks up the names among the URLs. Leaves out names that DNS does not answer.
@@ -32,8 +32,6 @@ pub(crate) fn lookup<'a>(urls: impl Iterator<Item = &'a SideUrl>) -> Names {
 /// app that listens at 127.0.0.1 alone is not at ::1. Keeps all addresses of other names, whose servers may be down for
 /// a while.
 pub(crate) fn that_answer(mut names: Names) -> Names {
-    let answers =
-        |address: &SocketAddr| TcpStream::connect_timeout(address, ANSWERS_WITHIN).is_ok();
     let is_here = |address: &SocketAddr| address.ip().is_loopback();
     for addresses in names.values_mut().filter(|it| it.iter().all(is_here) && it.len() > 1) {
         let there: Vec<SocketAddr> = addresses.iter().copied().filter(answers).collect();
@@ -42,4 +40,13 @@ pub(crate) fn that_answer(mut names: Names) -> Names {
         }
     }
     names
+}
+
+/// Whether a server listens at each address.
+pub(crate) fn all_answer(names: &Names) -> bool {
+    names.values().flatten().all(answers)
+}
+
+fn answers(address: &SocketAddr) -> bool {
+    TcpStream::connect_timeout(address, ANSWERS_WITHIN).is_ok()
 }
