@@ -3,6 +3,8 @@
 //! They are plain integers in arrays: counting a line looks up its route and increments some of them, and allocates
 //! only for a new route.
 
+use std::cmp::Ordering;
+
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
 use strum::EnumCount;
@@ -10,7 +12,7 @@ use strum::EnumCount;
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 use crate::outages::{Attempt, Outages};
 
-/// The most routes with counters of their own. Lines of further routes count under [`OVERFLOW`].
+/// The most routes with counters of their own that no setting names. Lines of further routes count under [`OVERFLOW`].
 pub(crate) const MAX_ROUTES: usize = 64;
 /// The label `route` for the routes beyond [`MAX_ROUTES`].
 pub(crate) const OVERFLOW: &str = "_overflow";
@@ -152,10 +154,11 @@ impl Counts {
 
     #[cold]
     fn add_route(&mut self, name: &[u8]) -> usize {
-        let name = match self.routes.len() {
-            0..MAX_ROUTES => std::str::from_utf8(name).unwrap_or(OVERFLOW),
-            MAX_ROUTES => OVERFLOW,
-            _ => return MAX_ROUTES,
+        let most = MAX_ROUTES + self.routes.iter().filter(|route| route.is_named).count();
+        let name = match self.routes.len().cmp(&most) {
+            Ordering::Less => std::str::from_utf8(name).unwrap_or(OVERFLOW),
+            Ordering::Equal => OVERFLOW,
+            Ordering::Greater => return most,
         };
         self.routes.push(RouteCounts::new(name, false));
         self.routes.len() - 1

@@ -17,9 +17,8 @@ fn routes_are_a_list_of_labels() {
     for names in ["a b", "a\"", "ä", "none", "_overflow", &"x".repeat(65)] {
         assert!(routes(names).is_err(), "{names}");
     }
-    let many: Vec<String> = (0..65).map(|i| i.to_string()).collect();
-    assert!(routes(&many[1..].join(",")).is_ok());
-    assert_eq!(routes(&many.join(",")), Err("has 65 routes, the limit is 64".into()));
+    let many: Vec<String> = (0..200).map(|i| i.to_string()).collect();
+    assert_eq!(routes(&many.join(",")), Ok(many));
 }
 
 #[test]

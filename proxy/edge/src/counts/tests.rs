@@ -97,10 +97,17 @@ fn routes_beyond_the_bound_share_one_label() {
     for i in 0..200 {
         take(&mut counts, LINE.replace("qrcode", &format!("route-{i}")));
     }
-    assert_eq!(counts.routes.len(), MAX_ROUTES + 1);
+    assert_eq!(counts.routes.len(), 1 + MAX_ROUTES + 1, "qrcode is named");
     let overflow = counts.routes.last().unwrap();
     assert_eq!(&*overflow.name, OVERFLOW);
-    assert_eq!(overflow.durations[0].buckets.iter().sum::<u64>(), 200 - 63);
+    assert_eq!(overflow.durations[0].buckets.iter().sum::<u64>(), 200 - 64);
     take(&mut counts, LINE);
     assert_eq!(counts.routes[0].response_bytes[0], 10);
+    let named: Vec<String> = (0..100).map(|i| format!("route-{i}")).collect();
+    let mut counts = Counts::new(&named);
+    for i in 0..100 {
+        take(&mut counts, LINE.replace("qrcode", &format!("route-{i}")));
+    }
+    take(&mut counts, LINE);
+    assert_eq!(counts.routes.len(), 101, "each named one, and qrcode");
 }
