@@ -227,8 +227,11 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// The last entry of a run that no process holds any more.
+    /// The last entry of a run that no process holds any more. An ended run is told without its evidence: with it, 25
+    /// routes would fill the ConfigMap.
     pub(crate) fn last(state: &State) -> Self {
-        Told { beat: u64::MAX, holder: None, state: state.clone() }
+        let mut state = state.clone();
+        state.trial = state.trial.filter(|_| state.phase.is_unfinished());
+        Told { beat: u64::MAX, holder: None, state }
     }
 }

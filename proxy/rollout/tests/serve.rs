@@ -109,6 +109,9 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
         "{said}"
     );
     assert!(stage.is_at("100") && stage.api.share() == "100");
+    // A hundred ended runs have room in the ConfigMap.
+    let size = || stage.api.run().to_string().len();
+    assert!(eventually(|| stage.phase() == "done" && size() < 10_000), "{} bytes", size());
     // The process writes these when it sees the end itself, which may be after its command has ended.
     for line in [
         "ramp_phase{route=\"qrcode\",phase=\"done\"} 1",
