@@ -27,6 +27,8 @@ esac
 prefix=/run/proxy
 cp -L /etc/proxy/*.conf "$prefix"
 mkdir -p "$prefix/edge"
+# nginx does not start with an address of IPv6 where there is none.
+[ ! -s /proc/net/if_inet6 ] || sed -i -E 's/^listen ([0-9]+);/&\nlisten [::]:\1;/' "$prefix"/listen*.conf
 if [ -n "${OLD_URL:-}${NEW_URL:-}" ]; then
     carve render --routes /etc/routes --to "$prefix" --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
         --old "${OLD_PODS_URL:-$OLD_URL}" ${OLD_PODS_URL:+--resolve "$OLD_PODS_URL"} \

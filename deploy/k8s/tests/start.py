@@ -18,8 +18,9 @@ OF_PODS = "server new-ready.my-app.svc.cluster.local:8080 resolve max_conns=64;"
 ROUTE = 'path = "/report"\n'
 # Settings, a route file, whether start.sh accepts them, and lines that nginx' files, or else its error, must have.
 CASES = [
-    (SIDES, ROUTE, True, ["server 127.0.0.1:2 max_conns=64;", "proxy_pass http://prometheus;"]),
+    (SIDES, ROUTE, True, ["server 127.0.0.1:2 max_conns=64;", "proxy_pass http://prometheus;", "listen 8081;\n"]),
     (PODS, ROUTE, True, [OF_PODS, "server prometheus:9090;", "proxy_pass http://prometheus;"]),
+    (PODS, ROUTE, True, ["listen 8080;\nlisten [::]:8080;", "listen 8081;\nlisten [::]:8081;"]),
     *(
         ({**PODS, "PROMETHEUS_URL": url}, ROUTE, True, [OF_PODS, f"server {server} resolve", f"proxy_pass {passed};"])
         for url, server, passed in [
@@ -51,7 +52,10 @@ def differences(settings, route, is_fine, lines):
             return
         text = done.stderr
         if is_fine:
-            text = "".join((folder / "run/proxy" / name).read_text() for name in ("upstreams.conf", "nginx.conf"))
+            names = ("upstreams.conf", "nginx.conf", "listen.conf", "listen-admin.conf")
+            text = "".join((folder / "run/proxy" / name).read_text() for name in names)
+        if is_fine and "NEW_PODS_URL" not in settings and "[::]" in text:
+            yield "it listens on IPv6, which this machine has not"
         follower = "follow" if "NEW_PODS_URL" in settings else "watch"
         if is_fine and follower not in (folder / "said").read_text():
             yield f"carve {follower} does not run"
@@ -71,7 +75,9 @@ def run(folder, settings, route):
     (folder / "etc/resolv.conf").write_text(RESOLV)
     carve = f'echo "$@" >>{folder}/said\ncase $1 in render | prepare) exec {TOP}/target/debug/carve "$@" ;; esac\n'
     script = (TOP / "proxy/start.sh").read_text()
-    for path in ("/run/proxy", "/etc/proxy", "/etc/routes", "/etc/resolv.conf"):
+    (folder / "proc/net").mkdir(parents=True)
+    (folder / "proc/net/if_inet6").write_text("lo\n" if "NEW_PODS_URL" in settings else "")
+    for path in ("/run/proxy", "/etc/proxy", "/etc/routes", "/etc/resolv.conf", "/proc/net/if_inet6"):
         script = script.replace(path, f"{folder}{path}")
     nginx = ""
     if settings == SIDES:

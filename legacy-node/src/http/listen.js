@@ -27,7 +27,8 @@ const underWay = new WeakMap();
 export async function listen(server, { host, port }, variable) {
   track(server);
   try {
-    server.listen({ host, port });
+    // Without a host, Node listens on :: and without IPv6 on 0.0.0.0.
+    server.listen(host === '::' ? { port } : { host, port });
     await once(server, 'listening');
   } catch (error) {
     const reason = REASONS[error.code] ?? error.message;

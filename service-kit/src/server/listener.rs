@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::PathBuf;
@@ -96,7 +96,20 @@ pub fn connections_up_to(wanted: u32) -> u32 {
     u32::try_from(limit.saturating_sub(OTHER_FILES)).unwrap_or(u32::MAX).clamp(1, wanted)
 }
 
+/// `[::]` is all addresses, of IPv4 too; without IPv6 in the kernel, of IPv4 alone.
 fn listen_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    match listen_at(addr) {
+        Err(error)
+            if addr.ip() == Ipv6Addr::UNSPECIFIED
+                && !matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::PermissionDenied) =>
+        {
+            listen_at((Ipv4Addr::UNSPECIFIED, addr.port()).into())
+        }
+        listening => listening,
+    }
+}
+
+fn listen_at(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     socket.set_reuse_address(true)?;
@@ -104,6 +117,9 @@ fn listen_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     socket.set_tcp_nodelay(true)?;
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE_EVERY);
     socket.set_tcp_keepalive(&keepalive)?;
+    if addr.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
     socket.bind(&addr.into())?;
     socket.listen(BACKLOG)?;
     let listener = TcpListener::from_std(socket.into())?;
@@ -140,4 +156,20 @@ fn listen_unix(at: &SocketPath) -> io::Result<UnixListener> {
     fs::set_permissions(&fresh, Permissions::from_mode(SOCKET_MODE))?;
     fs::rename(&fresh, path)?;
     Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn all_addresses_are_those_of_ipv4_too() {
+        let (_listener, addr) = listen_tcp("[::]:0".parse().expect("an address")).expect("a port");
+        TcpStream::connect((Ipv4Addr::LOCALHOST, addr.port())).expect("IPv4");
+        if std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok() {
+            TcpStream::connect((Ipv6Addr::LOCALHOST, addr.port())).expect("IPv6");
+        }
+    }
 }

@@ -68,8 +68,9 @@ impl Seen {
     }
 }
 
-/// Until `ended` is set, reloads nginx when DNS gives a side's name other addresses or a certificate file changes: at once
-/// for a certificate or an address that no longer answers, else at most every [`SETTLES`]. Does not apply route files that have changed since the last `carve apply`.
+/// Until `ended` is set, reloads nginx when DNS gives a side's name other addresses or a certificate file changes: at
+/// once for a certificate or an address that no longer answers, else at most every [`SETTLES`]. Does not apply route
+/// files that have changed since the last `carve apply`.
 pub fn keep(settings: &Settings, ended: &AtomicBool) {
     let Some(sides) = &settings.sides else { return };
     let mut seen: Option<Seen> = None;
@@ -89,17 +90,15 @@ pub fn keep(settings: &Settings, ended: &AtomicBool) {
                         || seen.certificates != now.certificates
                         || !names::all_answer(&seen.names))
             };
-            match &seen {
-                Some(seen) if !is_due(seen) => {}
-                known => {
-                    let read = || render::applied(settings);
-                    match known.as_ref().map(|_| exchange(settings, read)).transpose() {
-                        Ok(done) => {
-                            reloaded = done.map(|_| Instant::now()).or(reloaded);
-                            seen = Some(now);
-                        }
-                        Err(error) => eprintln!("carve: {error:#}"),
+            if seen.is_none() {
+                seen = Some(now);
+            } else if seen.as_ref().is_some_and(is_due) {
+                match exchange(settings, || render::applied(settings)) {
+                    Ok(_) => {
+                        eprintln!("carve: nginx has read new addresses or certificates");
+                        (seen, reloaded) = (Some(now), Some(Instant::now()));
                     }
+                    Err(error) => eprintln!("carve: {error:#}"),
                 }
             }
         }

@@ -112,8 +112,9 @@ impl Supervisor {
     /// nginx' workers in this run folder that have no master. They hold its ports after a `kill -9` of both the
     /// supervisor and the master.
     fn left(&self) -> Vec<Pid> {
+        let Ok(dir) = self.run_dir.canonicalize() else { return Vec::new() };
         let is_ours = |it: &Process| {
-            it.cwd().is_ok_and(|cwd| cwd == self.run_dir)
+            it.cwd().is_ok_and(|cwd| cwd == dir)
                 && rollout::title(it.pid).starts_with("nginx: worker")
                 && it.stat().is_ok_and(|it| !rollout::title(it.ppid).starts_with("nginx"))
         };
