@@ -200,6 +200,29 @@ fn a_stack_starts_in_an_odd_environment_and_nobody_else_may_write_there() {
 }
 
 #[test]
+fn a_stack_runs_where_there_is_ipv6_alone_and_where_there_is_none() {
+    let script = "ip link set lo up && ip address delete $0 dev lo && $1 up && \
+                  curl -gsSf -o /dev/null $2/qrcode?text=a && $1 split qrcode 50 && $1 status && \
+                  $1 rollback qrcode && $1 down";
+    for (without, host) in [("127.0.0.1/8", "::1"), ("::1/128", "127.0.0.1")] {
+        let place = Place::new();
+        let mut command = Command::new("unshare");
+        // Users other than root become root of their network.
+        command.args(["--map-root-user", "--net", "sh", "-c", script, without]);
+        command.arg(env!("CARGO_BIN_EXE_carve"));
+        let of_host = |address: SocketAddr| SocketAddr::new(host.parse().unwrap(), address.port());
+        command.arg(format!("http://{}", of_host(place.addresses.proxy)));
+        command
+            .envs(place.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+        for (variable, address, _) in place.addresses.listeners() {
+            command.env(variable, of_host(address).to_string());
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "at {host}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_started() {
     let mut place = Place::new();
     let holder = TcpListener::bind(place.addresses.old).unwrap();

@@ -265,6 +265,7 @@ fn parts(
         ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
         ("old_workers", settings.old_workers.to_string()),
         ("new", format!("{}{new_socket}", at.new)),
+        ("old_relay_alone", SocketAddr::new(at.old_relay.ip(), 0).to_string()),
     ];
     // If a name occurs twice, the first one counts: `new` here also has the socket.
     let words: Vec<_> = words.into_iter().chain(at.words()).collect();
