@@ -202,7 +202,7 @@ fn a_stack_starts_in_an_odd_environment_and_nobody_else_may_write_there() {
 #[test]
 fn a_stack_runs_where_there_is_ipv6_alone_and_where_there_is_none() {
     let script = "ip link set lo up && ip address delete $0 dev lo && $1 up && \
-                  curl -gsSf -o /dev/null $2/qrcode?text=a && $1 split qrcode 50 && $1 status && \
+                  curl --noproxy '*' -gsSf -o /dev/null $2/qrcode?text=a && $1 split qrcode 50 && $1 status && \
                   $1 rollback qrcode && $1 down";
     for (without, host) in [("127.0.0.1/8", "::1"), ("::1/128", "127.0.0.1")] {
         let place = Place::new();
@@ -305,7 +305,7 @@ fn a_bad_setting_is_named_and_nothing_is_started() {
 #[test]
 fn a_command_runs_beside_a_stack_of_its_own() {
     let place = Place::new();
-    let script = "curl -sfo /dev/null -w %{http_code} $STACK_URL/qrcode?text=a; echo; \
+    let script = "curl --noproxy '*' -sfo /dev/null -w %{http_code} $STACK_URL/qrcode?text=a; echo; \
                   echo ${STACK_URL#http://}; exit 7";
     let output = place.run(&["with", "--", "sh", "-c", script]);
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));

@@ -101,8 +101,10 @@ impl Supervisor {
             Err(error) => return Err(error),
         }
         let left = self.left();
-        // Fails if it has just ended.
-        left.iter().for_each(|&pid| drop(kill_process(pid, Signal::KILL)));
+        for &pid in &left {
+            // Fails if it has just ended.
+            let _ = kill_process(pid, Signal::KILL);
+        }
         while !self.left().is_empty() {
             thread::sleep(POLL);
         }
