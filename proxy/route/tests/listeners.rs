@@ -104,6 +104,55 @@ fn grpc_of_the_app_streams_both_ways_with_its_trailers_also_at_the_path_of_a_rou
 }
 
 #[test]
+fn a_route_changes_no_answer_whatever_the_method_the_share_and_the_version_of_http() {
+    let requests: [&[&str]; 8] = [
+        &["-X", "OPTIONS"],
+        &["-I"],
+        &[],
+        &["-X", "GET", "-d", "body"],
+        &["-d", "body", "-H", "Expect: 100-continue"],
+        &["-X", "DELETE"],
+        &["-X", "PROPFIND", "-d", "body"],
+        &["-X", "PUT", "-d", "body", "-H", "Transfer-Encoding: chunked"],
+    ];
+    let listen = "[front]\nlisten = [{ address = \"A\", http2 = true }]\n";
+    // The status, and what the app says of the body that it got. The rest of an answer to GET are headers.
+    let asked = |version: &str, address: SocketAddr, args: &[&str]| {
+        let said = curl(&[&[version, &format!("http://{address}/report")], args].concat());
+        let said = said.strip_prefix("HTTP/1.1 100 Continue\n\n").unwrap_or(&said);
+        let status = said.split(' ').nth(1).unwrap_or_default().to_owned();
+        let body = said.split_once("\n\n").map_or("", |(_, body)| body);
+        let body = if body.contains("Host: ") || body.contains("host: ") { "" } else { body };
+        (status, header(said, "x-body").to_owned(), body.to_owned())
+    };
+    for route in ["path = \"/report\"", "path = \"/report\"\nmethods = [\"any\"]"] {
+        for file in ["app.mjs", "app.py"] {
+            let (_app, front, at) = front_of(file, listen, route);
+            let direct = front.setup.old.server().parse().unwrap();
+            for percent in [0, 50, 100] {
+                front.split("report", percent, false);
+                front.reload();
+                let state = || support::ask(front.admin, "GET /split/report", "", b"").body;
+                assert!(eventually(|| (0..4).all(|_| state().trim() == percent.to_string())));
+                for args in requests {
+                    let expected = asked("--http1.1", direct, args);
+                    for (version, address) in
+                        [("--http1.1", front.addr), ("--http2-prior-knowledge", at[0])]
+                    {
+                        // HTTP/2 has no such header.
+                        if version != "--http1.1" && args.contains(&"Transfer-Encoding: chunked") {
+                            continue;
+                        }
+                        let said = asked(version, address, args);
+                        assert_eq!(said, expected, "{route} {percent}% {file} {version} {args:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn headers_are_added_and_taken_away_of_routes_too() {
     let carve = "[headers.request]\nX-Tenant = \"a b\"\nX-Debug = \"\"\n\
                  Host = \"tenant.example\"\nx-forwarded-proto = \"https\"\nX_Real_IP = \"1\"\n\

@@ -123,8 +123,12 @@ const REPLACED: [(&str, &str); 8] = [
 /// `headers.conf`: the headers that a side gets with each request. A location with headers of its own must include it,
 /// since it inherits none.
 pub(super) fn headers(carve: &CarveFile) -> String {
+    let sizes = match carve.front.underscores {
+        true => "proxy_headers_hash_max_size 1024;\nproxy_headers_hash_bucket_size 128;\n",
+        false => "",
+    };
     format!(
-        "{HEAD}#\n# Headers about a client that nginx sets itself, instead of the client's own.\n{}",
+        "{HEAD}#\n# Headers about a client that nginx sets itself, instead of the client's own.\n{}{sizes}",
         sent(carve, "proxy", "")
     )
 }
@@ -144,24 +148,17 @@ fn sent(carve: &CarveFile, module: &str, indent: &str) -> String {
         })
         .map(|(header, value)| (header.to_owned(), value.to_owned()))
         .collect();
-    let mut sizes = String::new();
     if carve.front.underscores {
         let spellings: Vec<_> =
             headers.iter().flat_map(|(header, _)| with_underscores(header)).collect();
         headers.extend(spellings.into_iter().map(|spelling| (spelling, "\"\"".to_owned())));
-        for size in ["max_size 1024", "bucket_size 128"] {
-            let _ = writeln!(sizes, "{indent}{module}_headers_hash_{size};");
-        }
     }
     for (header, value) in &carve.headers.request {
         headers.retain(|(own, _)| !own.eq_ignore_ascii_case(header));
         headers.push((header.clone(), format!("\"{value}\"")));
     }
-    let lines = headers.into_iter();
-    lines
-        .map(|(header, value)| format!("{indent}{module}_set_header {header} {value};\n"))
-        .collect::<String>()
-        + &sizes
+    let line = |(header, value)| format!("{indent}{module}_set_header {header} {value};\n");
+    headers.into_iter().map(line).collect()
 }
 
 /// The same headers for a location that passes requests on over HTTP/2.

@@ -251,8 +251,8 @@ const LOCATIONS: &str = "#
 #
 # Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits for it. So the
 # shadow answers before it compares, the timeouts are short (a request that was sent is not lost), and a shadow that
-# hangs gets a few requests a second. A location with a mirror makes a subrequest for every request, which would be a large part of the cost of the
-# new side. So only the sampled requests to the new side go to a location with a mirror.
+# hangs gets a few requests a second. A location with a mirror makes a subrequest for every request, which would be a
+# large part of the cost of the new side. So only the sampled requests to the new side go to a location with a mirror.
 #
 # A route with `cache` keeps answers of the new side if their Cache-Control allows it, and serves them without asking a
 # side. Each answer is a file, and writing one costs as much as several requests, so only answers that are requested a
