@@ -201,14 +201,20 @@ fn a_stack_starts_in_an_odd_environment_and_nobody_else_may_write_there() {
 
 #[test]
 fn a_stack_runs_where_there_is_ipv6_alone_and_where_there_is_none() {
-    let script = "ip link set lo up && ip address delete $0 dev lo && $1 up && \
-                  curl --noproxy '*' -gsSf -o /dev/null $2/qrcode?text=a && $1 split qrcode 50 && $1 status && \
-                  $1 rollback qrcode && $1 down";
+    let steps = "$0 up && curl --noproxy \"*\" -gsSf -o /dev/null $1/qrcode?text=a && \
+                 $0 split qrcode 50 && $0 status && $0 rollback qrcode && $0 down";
+    // Users other than root become root for their network only.
+    let user = rustix::process::geteuid();
+    let (root, back) = match user.is_root() {
+        true => (None, String::new()),
+        false => (Some("--map-root-user"), format!("unshare --user --map-user={}", user.as_raw())),
+    };
+    let script =
+        format!("ip link set lo up && ip address delete $0 dev lo && {back} sh -c '{steps}' $1 $2");
     for (without, host) in [("127.0.0.1/8", "::1"), ("::1/128", "127.0.0.1")] {
         let place = Place::new();
         let mut command = Command::new("unshare");
-        // Users other than root become root of their network.
-        command.args(["--map-root-user", "--net", "sh", "-c", script, without]);
+        command.args(root).args(["--net", "sh", "-c", &script, without]);
         command.arg(env!("CARGO_BIN_EXE_carve"));
         let of_host = |address: SocketAddr| SocketAddr::new(host.parse().unwrap(), address.port());
         command.arg(format!("http://{}", of_host(place.addresses.proxy)));

@@ -19,11 +19,12 @@ const POLL: Duration = Duration::from_millis(30);
 const SUPERVISOR_STARTS: Duration = Duration::from_secs(20);
 const LOG_LINES: usize = 8;
 
-/// Whether a part is ready now: it answers at a port that no process outside the groups `pids` holds, such as an nginx
-/// that is not this stack's. Fails if the run folder's `parts.toml` does not list it.
+/// Whether a part is ready now. nginx tries for seconds to listen where another server may answer, so its ports must be
+/// held by one of the groups `pids`. Fails if the run folder's `parts.toml` does not list the part.
 pub fn is_ready(settings: &Settings, part: Part, pids: &[i32]) -> anyhow::Result<bool> {
-    let listeners = settings.addresses.listeners().into_iter().filter(|(_, _, it)| *it == part);
-    let holders = listeners.filter_map(|(_, address, _)| port_holder::find(address));
+    let at = &settings.addresses;
+    let ports = [at.proxy, at.proxy_admin].into_iter().filter(|_| part == Part::Nginx);
+    let holders = ports.filter_map(port_holder::find);
     let group = |pid| getpgid(Pid::from_raw(pid)).map(Pid::as_raw_pid);
     let mut groups = holders.filter_map(|holder| group(holder.pid).ok());
     Ok(groups.all(|group| pids.contains(&group))
