@@ -14,8 +14,8 @@ TOP = Path(__file__).resolve().parent.parent
 # Debian's base with git and make, what README.md asks for, and programs of this repository.
 BASE = set("""apt-cache apt-get awk bash basename cat chmod chroot cksum cmp comm command cp cut date dirname dpkg
     dpkg-deb env find git grep gzip head hostname id install ln ls make mkdir mktemp mount mountpoint mv nproc openssl
-    printf pwd readlink realpath rm rmdir sed seq setpriv sh sha256sum sleep sort stat tail tar taskset tee touch tr umount
-    uname uniq unshare wc which xargs
+    printf pwd readlink realpath rm rmdir sed seq setpriv sh sha256sum sleep sort stat tail tar taskset tee timeout touch tr
+    umount uname uniq unshare wc which xargs
     cargo gofmt node npm rustup carve edge qr-service relay-service relay-home shadow""".split())
 # A shell's own; and what setup.sh installs by other means than apt, or asks for by an option such as HELM.
 SHELL = set(""". break case cd continue declare define do done echo elif else end endef esac eval exec exit export false
@@ -35,7 +35,7 @@ NEEDS = [(r"\$\(CARGO\)|cargo build|PLAIN\)", "cc"), (r"-m venv", "python3:ensur
          (r"load_module.*lua", "/ngx_http_lua_module.so"), (r"image(create|png)\(", "/php-gd.list"),
          (r"BaconQrCode", "/autoload.php"), (r"php-fpm\*", "php-fpm"), (r"unknown-linux-musl", "musl-gcc"),
          (r"require 'rqrcode'", "/ruby-rqrcode.list /ruby-rack.list"),
-         (r"\(\"qemu-", "qemu-aarch64-static")]
+         (r"ip link set lo", "ip"), (r"\(\"qemu-", "qemu-aarch64-static")]
 # The target whose purposes count for files that the Makefile does not name; the first that fits.
 TARGETS = [(r"nightly|/fuzz/", "test-all"), (r"^loadtest/(src|floors)/.*chaos", "chaos"),
            (r"^loadtest/(src|floors)/", "ladder"), (r"^qr-service/bench/", "bench"),
