@@ -14,8 +14,8 @@ TOP = Path(__file__).resolve().parent.parent
 # Debian's base with git and make, what README.md asks for, and programs of this repository.
 BASE = set("""apt-cache apt-get awk bash basename cat chmod chroot cksum cmp comm command cp cut date dirname dpkg
     dpkg-deb env find git grep gzip head hostname id install ln ls make mkdir mktemp mount mountpoint mv nproc openssl
-    printf pwd readlink realpath rm rmdir sed seq setpriv sh sha256sum sleep sort stat tail tar taskset tee timeout touch tr
-    umount uname uniq unshare wc which xargs
+    printf pwd readlink realpath rm rmdir sed seq setpriv sh sha256sum sleep sort stat tail tar taskset tee timeout
+    touch tr umount uname uniq unshare wc which xargs
     cargo gofmt node npm rustup carve edge qr-service relay-service relay-home shadow""".split())
 # A shell's own; and what setup.sh installs by other means than apt, or asks for by an option such as HELM.
 SHELL = set(""". break case cd continue declare define do done echo elif else end endef esac eval exec exit export false
@@ -30,7 +30,7 @@ STARTED = re.compile(r"""(?:Command::new|tool|pass|is_on_path|which|spawn(?:Sync
     | vec!\["(java)" | \{\ "(gcc)"\ \} | BROWSERS\ =\ \['(chromium) | FLAGS\ =\ \["(\w+)["]""", re.X)
 # What else needs something of setup.sh.
 NEEDS = [(r"\$\(CARGO\)|cargo build|PLAIN\)", "cc"), (r"-m venv", "python3:ensurepip"), (r"pkg_config::", "pkg-config"),
-         (r"use zxingcpp", "cmake c++"), (r"pillow\.py", "/PIL"), (r"include <png.h>", "/png.h"),
+         (r"ip link set lo", "ip"), (r"use zxingcpp", "cmake c++"), (r"pillow\.py", "/PIL"), (r"include <png.h>", "/png.h"),
          (r"include <qrencode.h>", "/qrencode.h"), (r"jna\.jar", "/jna.jar javac"),
          (r"load_module.*lua", "/ngx_http_lua_module.so"), (r"image(create|png)\(", "/php-gd.list"),
          (r"BaconQrCode", "/autoload.php"), (r"php-fpm\*", "php-fpm"), (r"unknown-linux-musl", "musl-gcc"),

@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use super::*;
 
 const STATUSES: [u16; 8] = [400, 401, 404, 405, 413, 415, 429, 503];
-const BODY_BYTES: usize = 5_000_000;
+const BODY_BYTES: usize = 1_000_000;
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// No timeout ends a connection, even if this process stands still for a while.
