@@ -22,6 +22,58 @@ fn files(end: &str) -> Vec<PathBuf> {
     names.map(|name| repository().join(name)).filter(|file| file.exists()).collect()
 }
 
+/// In each row: a document, what it says, the file of the code, and the line that makes it true.
+const NUMBERS: &str = "\
+proxy/rollout/README.md | A check or a reload ends after 10 s | proxy/rollout/src/nginx.rs | CHECK_TIMEOUT: Duration = Duration::from_secs(10)
+proxy/rollout/README.md | A check or a reload ends after 10 s | proxy/rollout/src/nginx.rs | RELOAD_TIMEOUT: Duration = Duration::from_secs(10)
+proxy/rollout/README.md | a lock is waited for 90 s | proxy/rollout/src/lock.rs | TURN: Duration = Duration::from_secs(90)
+docs/operations.md | silent for 4 s | proxy/rollout/src/cluster/route.rs | SILENT: Duration = Duration::from_secs(4)
+docs/moving-traffic.md | After 30 s (`ramp.lease` | proxy/route/src/file.rs | Ramp { lease: Time::seconds(30)
+proxy/edge/README.md | silent for 60 s | proxy/edge/src/follow.rs | KEEP_REPLACED: Duration = Duration::from_secs(60)
+proxy/edge/README.md | about 11 s of steady traffic | proxy/edge/src/loss.rs | LAG: Duration = Duration::from_secs(10)
+proxy/compare/README.md | beyond 16 MiB of bodies | proxy/compare/src/queue.rs | MAX_BODIES_BYTES: usize = 16 << 20
+proxy/compare/README.md | the last 100 mismatches | proxy/compare/src/record.rs | MAX_KEPT: usize = 100
+proxy/compare/src/judge/README.md | The next start waits 100 ms | proxy/compare/src/judge/exec/mod.rs | FIRST_WAIT: Duration = Duration::from_millis(100)
+proxy/compare/src/judge/README.md | up to 10 s | proxy/compare/src/judge/exec/mod.rs | LONGEST_WAIT: Duration = Duration::from_secs(10)
+relay-service/README.md | at most 1,024 bytes (414) | relay-service/src/target.rs | MAX_KEY_BYTES: usize = 1024
+relay-service/README.md | have 128 MiB together (503) | relay-service/src/handler.rs | MAX_WAITING_BYTES: usize = 128 << 20
+relay-service/README.md | over HTTP/2 within 50 s | service-kit/src/server/connection.rs | PING_EVERY: Duration = Duration::from_secs(30)
+relay-service/README.md | over HTTP/2 within 50 s | service-kit/src/server/connection.rs | PING_TIMEOUT: Duration = Duration::from_secs(20)
+relay-service/README.md | Every 2 s each home looks | relay-service/src/home/stranded.rs | INTERVAL: Duration = Duration::from_secs(2)
+docs/streaming-routes.md | gave for this key in the last 10 s | relay-service/src/home/homes.rs | LEASE: Duration = Duration::from_secs(10)
+ARCHITECTURE.md | the sides 65 and 75 s | service-kit/src/server/mod.rs | idle_timeout: Duration::from_secs(75)
+docs/qr-codes.md | 256 kB, 4 million pixels | qr-service/server/src/v1/logo.rs | MAX_BYTES: usize = 262_144
+docs/qr-codes.md | 256 kB, 4 million pixels | qr-service/server/src/v1/logo.rs | MAX_PIXELS: u64 = 4_000_000
+docs/qr-codes.md | 1000 items, 1 MB | qr-service/server/src/v1/items.rs | MAX_ITEMS: usize = 1000
+docs/qr-codes.md | 4 seconds to make | qr-service/server/src/v1/routes/many.rs | MAX_TIME: Duration = Duration::from_secs(4)
+docs/qr-codes.md | 10 MiB; 25 million pixels | qr-service/server/src/v1/routes/decode.rs | MAX_BYTES: usize = 10 << 20
+docs/qr-codes.md | 10 MiB; 25 million pixels | qr-service/server/src/v1/upload.rs | MAX_PIXELS: u64 = 25_000_000
+docs/qr-codes.md | two batches or sheets | qr-service/server/src/v1/routes/mod.rs | MAX_BATCHES: usize = 2
+qr-service/api/README.md | two of those dots | qr-service/server/src/v1/verify.rs | MIN_PRINT_PX: f64 = 2.0
+qr-service/api/README.md | print, at 300 dpi | qr-service/server/src/v1/verify.rs | PRINT_DPI: f64 = 300.0
+qr-service/api/README.md | by 40 % of black and white | qr-service/server/src/v1/verify.rs | MIN_CONTRAST: u8 = 102
+qr-service/api/README.md | At most 5 pixels a module | qr-service/server/src/v1/verify.rs | ENOUGH_PX: f64 = 5.0
+qr-service/api/README.md | up to 800 pixels | qr-service/server/src/v1/verify.rs | MOST_SHAPED_PX: f64 = 800.0
+qr-service/api/README.md | 512 bytes of content | qr-service/server/src/v1/routes/qr.rs | SHORT_BYTES: usize = 512
+qr-service/api/README.md | and 100,000 pixels | qr-service/server/src/v1/routes/qr.rs | QUICK_PX: u64 = 100_000
+qr-service/api/README.md | longer than five seconds | qr-service/server/src/v1/pool.rs | { 9 } else { 5 }
+qr-service/api/README.md | have 96 MiB together | qr-service/server/src/v1/upload.rs | MAX_BYTES: usize = 96 << 20
+";
+
+#[test]
+fn numbers_that_documents_promise_are_those_of_the_code() {
+    let read = |name: &str| {
+        let text = fs::read_to_string(repository().join(name)).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for row in NUMBERS.lines() {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        for at in [0, 2] {
+            assert!(read(cells[at]).contains(cells[at + 1]), "{}: {}", cells[at], cells[at + 1]);
+        }
+    }
+}
+
 #[test]
 fn every_make_target_that_a_document_names_exists() {
     let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::decode::{decode, png_of};
 use crate::support::{Answer, LOGO, Picture, get, post_in_time, post_many, read, read_all, start};
 
 const DPI: f64 = 150.0;
@@ -398,23 +397,6 @@ fn wrong_sheets_and_labels_are_refused_by_name() {
     assert!(answer.text().contains("U+6F22"), "{}", answer.text());
     assert_eq!(get(service.addr, "/v1/labels").header("allow"), Some("POST"));
     assert_eq!(post_many(service.addr, "/v1/labels", "text/plain", b"a").status, 415);
-}
-
-#[test]
-fn every_label_of_a_default_sheet_is_read_from_a_scan_of_200_dpi() {
-    let service = start(&[]);
-    let items: Vec<Value> = (10..34)
-        .map(|number| json!({"text": format!("https://example.com/item/{number}")}))
-        .collect();
-    let pdf = post(service.addr, "", &items).body;
-    let page = pages_at(200.0, &pdf).remove(0);
-    let png = png_of(page.width, page.height, &page.grey);
-    let answer = decode(service.addr, "image/png", &png).json();
-    let symbols = answer["symbols"].as_array().unwrap();
-    let mut texts: Vec<&Value> = symbols.iter().map(|symbol| &symbol["text"]).collect();
-    texts.sort_unstable_by_key(|text| text.as_str());
-    let expected: Vec<&Value> = items.iter().map(|item| &item["text"]).collect();
-    assert_eq!((texts, &answer["truncated"]), (expected, &json!(false)));
 }
 
 #[test]

@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod captions;
-mod clients;
 mod google;
 mod goqr;
 mod pictures;
