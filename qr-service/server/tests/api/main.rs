@@ -11,6 +11,7 @@ mod decode;
 mod description;
 mod faults;
 mod formats;
+mod grade;
 mod labels;
 mod payloads;
 mod print;
