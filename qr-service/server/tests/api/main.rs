@@ -12,6 +12,7 @@ mod description;
 mod faults;
 mod formats;
 mod grade;
+mod label_printers;
 mod labels;
 mod payloads;
 mod print;

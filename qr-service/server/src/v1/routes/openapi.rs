@@ -16,7 +16,7 @@ use crate::v1::payload::{KINDS, Kind};
 use crate::v1::sheet::Sheet;
 
 /// Media types of binary bodies, besides pictures.
-const BINARY: [&str; 2] = ["application/pdf", "application/zip"];
+const BINARY: [&str; 3] = ["application/epl", "application/pdf", "application/zip"];
 
 /// The longest head of a request that the server accepts. The query is part of the head.
 const MAX_HEAD_BYTES: u64 = 16 * 1024;
