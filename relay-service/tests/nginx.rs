@@ -16,6 +16,7 @@ use contract::relay::{Scenario, all, run};
 use relay_service::home::homes::LEASE;
 use service_kit::free_addresses;
 use service_kit::testing::{Service, eventually, exchange, get};
+use support::clients::{head, receive, serves_at};
 use support::edge::{Edge, home, served_by};
 use support::{Legacy, metric, relay_service};
 
@@ -280,5 +281,81 @@ mod nightly {
         let (rounds, moves) = (rounds.into_inner(), moves.into_inner());
         anstream::println!("{rounds} rounds of {} scenarios, {moves} moves", scenarios.len());
         assert!(moves > 20, "{rounds} rounds, {moves} moves");
+    }
+
+    /// A pair that was silent for 366 s on the old side once ended with six of ten bytes.
+    #[test]
+    fn a_pair_that_is_silent_for_more_than_six_minutes_goes_on_on_either_side() {
+        let edges = ["0", "100"].map(Edge::start);
+        let mut pairs = Vec::new();
+        for (edge, index) in edges.iter().flat_map(|edge| (0..6).map(move |index| (edge, index))) {
+            let key = format!("silent-{index}");
+            // Half of the receivers keep their connection, and half of the senders tell no length.
+            let version = ["1.0", "1.1"][index % 2];
+            let framing = ["content-length: 10", "transfer-encoding: chunked"][index / 2 % 2];
+            let pieces: [&[u8]; 2] = match index / 2 % 2 {
+                0 => [b"hello,", b"late"],
+                _ => [b"6\r\nhello,\r\n", b"4\r\nlate\r\n0\r\n\r\n"],
+            };
+            let mut receiver = TcpStream::connect(edge.addr).unwrap();
+            write!(receiver, "GET /p/{key} HTTP/{version}\r\nhost: x\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            let mut sender = TcpStream::connect(edge.addr).unwrap();
+            sender.write_all(head(&key, framing).as_bytes()).unwrap();
+            sender.write_all(pieces[0]).unwrap();
+            let mut answer = Vec::new();
+            while !answer.windows(6).any(|it| it == b"hello,") {
+                let mut byte = [0];
+                receiver.read_exact(&mut byte).unwrap();
+                answer.push(byte[0]);
+            }
+            pairs.push((sender, receiver, pieces[1]));
+        }
+        std::thread::sleep(Duration::from_secs(380));
+        for (mut sender, mut receiver, last) in pairs {
+            sender.write_all(last).unwrap();
+            let (mut rest, mut lines) = (String::new(), String::new());
+            receiver.read_to_string(&mut rest).unwrap();
+            sender.read_to_string(&mut lines).unwrap();
+            assert!(rest.contains("late"), "{rest:?}, and the sender was told {lines}");
+            assert!(lines.contains("received successfully."), "{lines}");
+        }
+    }
+
+    /// Of 14 senders, one was told of a success although its receiver had left after two bytes.
+    #[test]
+    fn a_sender_is_told_of_success_only_if_its_receiver_got_everything() {
+        for share in ["0", "100"] {
+            let edge = Edge::start(share);
+            let large = vec![b'x'; 64 << 20];
+            for round in 0..20 {
+                let key = format!("leaves-{round}");
+                let mut receiver = receive(edge.addr, &key);
+                let mut sender = TcpStream::connect(edge.addr).unwrap();
+                // More than all buffers hold, so that bytes remain when the receiver leaves, whoever is faster.
+                let mut rest = sender.try_clone().unwrap();
+                let (head, body) = (head(&key, "content-length: 67108864"), &large);
+                std::thread::scope(|scope| {
+                    scope.spawn(move || {
+                        // The relay closes the connection before it has read everything.
+                        let _ =
+                            sender.write_all(head.as_bytes()).and_then(|()| sender.write_all(body));
+                    });
+                    let mut begin = Vec::new();
+                    while !begin.ends_with(b"xx") {
+                        let mut byte = [0];
+                        receiver.read_exact(&mut byte).unwrap();
+                        begin.push(byte[0]);
+                    }
+                    drop(receiver);
+                    let mut lines = Vec::new();
+                    let _ = rest.read_to_end(&mut lines);
+                    let lines = String::from_utf8(lines).unwrap();
+                    assert!(!lines.contains("successfully"), "{share} % {round}: {lines}");
+                });
+                // The key is free, and the next pair whole.
+                serves_at(edge.addr, &key);
+            }
+        }
     }
 }

@@ -101,6 +101,7 @@ describe('the playground', () => {
         size: 200,
         scale: 4,
         width_mm: 40,
+        dpi: 300,
         margin: 4,
         dark: '036',
         light: 'fff',
@@ -125,7 +126,7 @@ describe('the playground', () => {
       },
       ...{ rmqr_height: 11, rmqr_width: 27 },
     };
-    const formats = ['png', 'svg', 'pdf', 'eps', 'txt', 'json'].map((it) => [it, 'qr']);
+    const formats = ['png', 'svg', 'pdf', 'eps', 'txt', 'json', 'zpl', 'epl'].map((it) => [it, 'qr']);
     for (const [format, kind] of [...formats, ['png', 'micro'], ['png', 'rmqr']]) {
       for (const [name, value] of Object.entries(given)) {
         const query = new URLSearchParams({ text: '1', format, kind, [name]: value });
@@ -153,14 +154,15 @@ describe('the playground', () => {
       await choose(page, 'URL'),
       `${baseUrl}/v1/qr.png?text=https%3A%2F%2Fexample.com%2F&size=300&dark=036&level=H`,
     );
-    for (const format of ['svg', 'pdf', 'eps', 'txt', 'json', 'png']) {
+    for (const format of ['svg', 'pdf', 'eps', 'txt', 'json', 'zpl', 'epl', 'png']) {
       await option(page, 'format').selectOption(format === 'png' ? '' : format);
       await page.waitForFunction(
         (end) => document.getElementById('code').textContent.includes(end),
         `/v1/qr.${format}?`,
       );
       await shows(page, /bytes/);
-      assert.equal(await option(page, 'width_mm').isVisible(), ['pdf', 'eps'].includes(format));
+      const hasWidth = ['pdf', 'eps', 'zpl', 'epl'].includes(format);
+      assert.equal(await option(page, 'width_mm').isVisible(), hasWidth);
       if (!['txt', 'json'].includes(format)) await becomes(page, /^https:\/\/example\.com\/$/);
       assert.equal(await page.locator('#problems li').count(), 0, format);
     }

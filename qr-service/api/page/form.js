@@ -4,7 +4,7 @@
 
 /** The groups of options. The last one also gets all options that are in no group. */
 const GROUPS = [
-  ['Size and format', 'format size scale width_mm margin'],
+  ['Size and format', 'format size scale width_mm dpi margin'],
   ['Colours and shapes', 'dark light shape finder_shape logo logo_size caption'],
   [
     'Symbol',

@@ -17,6 +17,7 @@ mod readme {}
 pub mod artwork;
 pub mod definition;
 pub mod fault;
+pub mod label;
 pub mod options;
 pub mod parameters;
 pub mod picture;

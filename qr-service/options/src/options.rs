@@ -23,9 +23,10 @@ pub const MAX_MM: f64 = 1000.0;
 const COLOUR: &str =
     "^(#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[0-9]+-[0-9]+-[0-9]+|transparent)$";
 
-/// Formats of pictures, formats in pixels, and the kind of symbol that has most options.
+/// Formats of pictures, formats in pixels, those of label printers, and the kind of symbol that has most options.
 const PICTURES: &[&str] = &["png", "svg", "pdf", "eps"];
 const PIXELS: &[&str] = &["png", "svg"];
+const LABELS: &[&str] = &["zpl", "epl"];
 const QR: &[&str] = &["qr"];
 
 parameters! {
@@ -68,19 +69,24 @@ parameters! {
         /// The format. In the service, the path's extension or `Accept` can choose it too. The default is `png`.
         format: Option<Format> = one_of(Format::NAMED),
         /// Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
-        margin: Option<u32> = integer(0, 100).formats(&["png", "svg", "pdf", "eps", "txt"]),
+        margin: Option<u32> = integer(0, 100)
+            .formats(&["png", "svg", "pdf", "eps", "txt", "zpl", "epl"]),
         /// Width in pixels, for `png` and `svg`. In a PNG all modules have the same whole number of pixels, and the
         /// symbol is centred.
         size: Option<u32> = integer(1, 4096).formats(PIXELS),
         /// Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
-        /// size by default: it fills the space that the page gives it.
-        scale: Option<u32> = integer(1, 195).formats(PIXELS),
+        /// size by default: it fills the space that the page gives it. For `zpl` and `epl` dots per module instead of
+        /// `width_mm`.
+        scale: Option<u32> = integer(1, 195).formats(&["png", "svg", "zpl", "epl"]),
         /// Compression of a `png`. `smallest` uses Zopfli up to a width of about 570 pixels, which takes up to 0.3 s;
         /// it excludes shapes, a logo and a caption.
         compression: Option<Compression> = one_of(Compression::NAMED).default("fast")
             .formats(&["png"]),
-        /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
-        width_mm: Option<f64> = number(1.0, 1000.0).default("40").formats(&["pdf", "eps"]),
+        /// Width in millimetres with the quiet zone, for `pdf` and `eps`. For `zpl` and `epl` the most, because modules
+        /// have whole dots.
+        width_mm: Option<f64> = number(1.0, 1000.0).default("40").formats(&["pdf", "eps", "zpl", "epl"]),
+        /// Dots per inch of a label printer, for `zpl` and `epl`: 203, 300 or 600; for `epl` 203 or 300.
+        dpi: Option<u32> = integer(203, 600).default("203").formats(LABELS),
         /// Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
         /// without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,
         /// such as `cmyk(100,70,0,30)`; there the default is black ink alone.
@@ -230,6 +236,10 @@ names! {
         Txt = "txt",
         /// The symbol's modules, version, level and mask.
         Json = "json",
+        /// A label in ZPL II, for printers of Zebra and many others.
+        Zpl = "zpl",
+        /// A label in EPL2, for older printers.
+        Epl = "epl",
     }
 }
 
@@ -248,6 +258,8 @@ impl Format {
             Format::Eps => "application/postscript",
             Format::Txt => "text/plain; charset=utf-8",
             Format::Json => "application/json",
+            Format::Zpl => "application/zpl",
+            Format::Epl => "application/epl",
         }
     }
 }

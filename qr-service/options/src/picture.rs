@@ -15,7 +15,8 @@ use crate::artwork::with_overlays;
 use crate::artwork::write_png as write_png_of;
 use crate::artwork::{Artwork, over, write_svg as write_svg_of};
 use crate::fault::{Code, Fault};
-use crate::options::{InkedModules, MAX_SIZE_PX, Style};
+use crate::label::write_label;
+use crate::options::{Format, InkedModules, MAX_SIZE_PX, Style};
 use crate::plan::{Fit, PicturePlan, Plan};
 use crate::symbol::Encoded;
 
@@ -101,6 +102,8 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
             };
             text.into_bytes()
         }
+        PicturePlan::Zpl(dots) => write_label(modules, margin_modules, *dots, Format::Zpl)?,
+        PicturePlan::Epl(dots) => write_label(modules, margin_modules, *dots, Format::Epl)?,
         // `plan` refuses a format that this build lacks.
         #[cfg(not(all(feature = "eps", feature = "pdf")))]
         PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => Vec::new(),

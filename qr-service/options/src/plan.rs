@@ -5,6 +5,7 @@ mod contradictions;
 use qr_core::{Color, Data};
 
 use crate::fault::{Code, Fault};
+use crate::label::Dots;
 use crate::options::{
     Compression, FinderShape, Format, Ink, InkedModules, Kind, LevelName, Logo, MAX_MM, Mode,
     Options, Shape, Style,
@@ -14,6 +15,8 @@ use contradictions::{contradiction, contradictions_of};
 /// Pixels per module of a PNG without a size.
 const DEFAULT_SCALE: u32 = 8;
 const DEFAULT_MM: f64 = 40.0;
+/// Dots per inch of most label printers.
+const DEFAULT_DPI: u32 = 203;
 /// Width of a QR-bill's symbol.
 const BILL_MM: f64 = 46.0;
 /// Width of a logo's field as a share of the symbol's width.
@@ -207,6 +210,10 @@ pub enum PicturePlan {
     Txt { style: Style, ink: InkedModules },
     /// The symbol's modules, version, level and mask.
     Json,
+    /// A label in ZPL.
+    Zpl(Dots),
+    /// A label in EPL.
+    Epl(Dots),
 }
 
 /// The size of a picture in pixels.
@@ -257,7 +264,7 @@ impl PicturePlan {
         match self {
             PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. } => *colors,
             PicturePlan::Pdf { inks, .. } | PicturePlan::Eps { inks, .. } => inks.seen(),
-            PicturePlan::Txt { .. } | PicturePlan::Json => Colors::PLAIN,
+            _ => Colors::PLAIN,
         }
     }
 }
@@ -284,6 +291,7 @@ impl Plan {
             light: options.light.map_or(Color::WHITE, |ink| ink.0),
         };
         let width = Length(options.width_mm.unwrap_or(default_mm).min(MAX_MM));
+        let dots = Dots { dpi: options.dpi.unwrap_or(DEFAULT_DPI), width, scale: options.scale };
         let is_drawn = |ink: &Ink| ink.0.alpha > 0;
         let inks = Inks { dark: options.dark, light: options.light.filter(is_drawn) };
         let picture = match format {
@@ -300,6 +308,8 @@ impl Plan {
                 ink: options.ink.unwrap_or_default(),
             },
             Format::Json => PicturePlan::Json,
+            Format::Zpl => PicturePlan::Zpl(dots),
+            Format::Epl => PicturePlan::Epl(dots),
         };
         let caption = options.caption;
         let content = match (options.text, options.data) {

@@ -27,7 +27,7 @@ Exit codes:
 const PBM_SCALE_PX: u32 = 4;
 
 /// The extensions that choose a format.
-const EXTENSIONS: &str = ".png, .svg, .txt, .pbm, .pdf or .eps";
+const EXTENSIONS: &str = ".png, .svg, .txt, .pbm, .pdf, .eps, .zpl or .epl";
 
 /// Writes text as a QR code.
 ///
@@ -54,12 +54,12 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Raster::MAX_SIZE_PX)))]
     size: Option<u32>,
 
-    /// Width and height of a module in pixels, for png, svg and pbm [default for pbm: 4]
+    /// Width and height of a module in pixels, for png, svg and pbm [default for pbm: 4]; in dots, for zpl and epl
     #[arg(long, value_name = "PIXELS",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Raster::MAX_SIZE_PX)))]
     scale: Option<u32>,
 
-    /// Width in millimetres, for pdf and eps [default: 40]
+    /// Width in millimetres, for pdf and eps; for zpl and epl the most [default: 40]
     #[arg(long, value_name = "MM", value_parser = parse_width)]
     width_mm: Option<f64>,
 
@@ -194,19 +194,21 @@ impl Options {
     /// The plan of `qr-options` for these flags, if a flag of the definition or a logo needs it. Its content is a
     /// placeholder.
     fn plan(&self, format: Format, named: defined::Options) -> Result<Option<Plan>, Usage> {
-        if self.defined.is_empty() && self.logo.is_none() {
+        if self.defined.is_empty() && self.logo.is_none() && !format.is_label() {
             return Ok(None);
         }
         let mut options = named;
         options.text = Some("x".to_owned());
         options.logo = self.logo.as_ref().map(|_| defined::Logo([].into()));
         self.encoding.add_to(&mut options);
-        // Only these four formats have shapes, logos and captions.
+        // Only the first four formats have shapes, logos and captions.
         let format = match format {
             Format::Png => defined::Format::Png,
             Format::Svg => defined::Format::Svg,
             Format::Pdf => defined::Format::Pdf,
             Format::Eps => defined::Format::Eps,
+            Format::Zpl => defined::Format::Zpl,
+            Format::Epl => defined::Format::Epl,
             _ => {
                 options.ink = None;
                 let plan = Plan::new(options, defined::Format::Json);
@@ -227,13 +229,22 @@ impl Options {
 
     /// Refuses flags that have no effect on the format.
     fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Usage> {
-        use Format::{Ascii, Eps, Pbm, Pdf, Png, Svg, Utf8};
+        use Format::{Ascii, Epl, Eps, Pbm, Pdf, Png, Svg, Utf8, Zpl};
         let shapes = (&[Png, Svg, Pdf, Eps][..], "shapes", "png, svg, pdf or eps");
         let colours = (&[Png, Svg][..], "colours", "png or svg");
         let flags = [
             ("--size", self.size.is_some(), (&[Png, Svg][..], "size in pixels", "png or svg")),
-            ("--scale", self.scale.is_some(), (&[Png, Svg, Pbm][..], "pixels", "png, svg or pbm")),
-            ("--width-mm", self.width_mm.is_some(), (&[Pdf, Eps][..], "millimetres", "pdf or eps")),
+            (
+                "--scale",
+                self.scale.is_some(),
+                (&[Png, Svg, Pbm, Zpl, Epl][..], "pixels", "png, svg, pbm, zpl or epl"),
+            ),
+            (
+                "--width-mm",
+                self.width_mm.is_some(),
+                (&[Pdf, Eps, Zpl, Epl][..], "millimetres", "pdf, eps, zpl or epl"),
+            ),
+            ("--dpi", named.dpi.is_some(), (&[Zpl, Epl][..], "dots", "zpl or epl")),
             ("--dark", self.dark.is_some(), colours),
             ("--light", self.light.is_some(), colours),
             ("--compression", named.compression.is_some(), (&[Png][..], "compression", "png")),
@@ -273,6 +284,8 @@ fn format_of(file: &Path) -> Result<Format, Usage> {
         ("pbm", Format::Pbm),
         ("pdf", Format::Pdf),
         ("eps", Format::Eps),
+        ("zpl", Format::Zpl),
+        ("epl", Format::Epl),
     ];
     let is = |name| extension.eq_ignore_ascii_case(name);
     formats.into_iter().find_map(|(name, format)| is(name).then_some(format)).ok_or_else(|| {

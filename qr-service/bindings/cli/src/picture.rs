@@ -32,9 +32,18 @@ pub(crate) enum Format {
     Pdf,
     /// Encapsulated PostScript, in black ink only
     Eps,
+    /// A label in ZPL II
+    Zpl,
+    /// A label in EPL2
+    Epl,
 }
 
 impl Format {
+    /// Whether it is for label printers.
+    pub(crate) fn is_label(self) -> bool {
+        matches!(self, Format::Zpl | Format::Epl)
+    }
+
     /// The name on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
@@ -89,7 +98,9 @@ impl Picture {
             let encoded = symbol::encode(&plan).map_err(fault)?;
             let pixels = logo.as_ref().map(|logo| logo as &dyn LogoPixels);
             let picture = match Artwork::of(&plan, &encoded, pixels) {
-                None if plan.caption.is_none() => Ok(self.draw_symbol(&encoded.symbol)?),
+                None if plan.caption.is_none() && !self.format.is_label() => {
+                    Ok(self.draw_symbol(&encoded.symbol)?)
+                }
                 art => qr_options::picture::draw(&plan, &encoded, art.as_ref()),
             };
             pictures.push(picture.map_err(fault)?);
@@ -128,6 +139,7 @@ impl Picture {
             Format::Pbm => to_pbm(modules, &raster).with_context(|| self.fault_of_size())?,
             Format::Pdf => to_pdf(modules, &print)?,
             Format::Eps => to_eps(modules, &print)?.into_bytes(),
+            Format::Zpl | Format::Epl => unreachable!("labels are drawn by a plan"),
         })
     }
 

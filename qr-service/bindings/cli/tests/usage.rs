@@ -61,11 +61,11 @@ fn one_line_names_the_flag_and_its_bad_value() {
         (&["a", "--level", "X"], "--level <LEVEL>: invalid value \"X\": use L or M or Q or H"),
         (
             &["a", "--format", "gif"],
-            "--format <FORMAT>: invalid value \"gif\": use png or svg or utf8 or ascii or pbm or pdf or eps",
+            "--format <FORMAT>: invalid value \"gif\": use png or svg or utf8 or ascii or pbm or pdf or eps or zpl or epl",
         ),
         (
             &["a", "-o", "a.jpg"],
-            "--output a.jpg: end it in .png, .svg, .txt, .pbm, .pdf or .eps, or give --format",
+            "--output a.jpg: end it in .png, .svg, .txt, .pbm, .pdf, .eps, .zpl or .epl, or give --format",
         ),
         (&["a", "-f", "utf8", "-s", "9"], "--size: utf8 has no pixels; give --format png or svg"),
         (
@@ -74,9 +74,9 @@ fn one_line_names_the_flag_and_its_bad_value() {
         ),
         (
             &["a", "-f", "pdf", "--scale", "9"],
-            "--scale: pdf has no pixels; give --format png, svg or pbm",
+            "--scale: pdf has no pixels; give --format png, svg, pbm, zpl or epl",
         ),
-        (&["a", "--width-mm", "9"], "--width-mm: png has no millimetres; give --format pdf or eps"),
+        (&["a", "--width-mm", "9"], "--width-mm: png has no millimetres; give --format pdf, eps, zpl or epl"),
         (
             &["a", "-f", "eps", "--dark", "f00"],
             "--dark: eps has no colours; give --format png or svg",

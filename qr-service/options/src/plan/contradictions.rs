@@ -65,6 +65,15 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
             faults.push(contradiction(option.name, detail));
         }
     }
+    let of_printer: &[u32] = if format == Format::Epl { &[203, 300] } else { &[203, 300, 600] };
+    if let Some(dpi) = options.dpi.filter(|dpi| !of_printer.contains(dpi)) {
+        let detail = format!("{} printers do not have {dpi} dots per inch", format.as_str());
+        faults.push(Fault::new("dpi", Code::NotAllowed, detail).allowed(of_printer));
+    }
+    let is_label = matches!(format, Format::Zpl | Format::Epl);
+    if is_label && options.scale.is_some() && options.width_mm.is_some() {
+        faults.push(contradiction("scale", "width_mm is given too; one of them decides"));
+    }
     let is_print = matches!(format, Format::Pdf | Format::Eps);
     for (name, ink) in [("dark", options.dark), ("light", options.light)] {
         let Some(Ink(color, inks)) = ink else { continue };

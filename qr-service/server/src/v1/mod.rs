@@ -10,6 +10,7 @@ mod caption;
 mod described;
 mod document;
 mod fault;
+mod grade;
 mod headers;
 mod items;
 mod letters;

@@ -53,8 +53,8 @@ pub(crate) fn is_needed(plan: &Plan, symbol: &AnySymbol) -> bool {
             };
             *colors != Colors::PLAIN || !is_whole
         }
-        PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => true,
         PicturePlan::Txt { .. } | PicturePlan::Json => false,
+        _ => true,
     }
 }
 
@@ -98,11 +98,15 @@ pub(crate) fn check(
     if is_uneven && scale >= MIN_UNEVEN_PX && matches!(plan.picture, PicturePlan::Svg { .. }) {
         return Err(uneven(plan, modules, scale));
     }
-    let is_print = matches!(plan.picture, PicturePlan::Pdf { .. } | PicturePlan::Eps { .. });
-    if has_shapes && scale < MIN_SHAPED_PX
-        || is_uneven && scale < MIN_UNEVEN_PX
-        || is_print && scale < MIN_PRINT_PX
-    {
+    let printed = match &plan.picture {
+        PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => scale,
+        PicturePlan::Zpl(dots) | PicturePlan::Epl(dots) => scale / f64::from(dots.dpi) * PRINT_DPI,
+        _ => MIN_PRINT_PX,
+    };
+    if printed < MIN_PRINT_PX {
+        return Err(unreadable(plan, modules, printed));
+    }
+    if has_shapes && scale < MIN_SHAPED_PX || is_uneven && scale < MIN_UNEVEN_PX {
         return Err(unreadable(plan, modules, scale));
     }
     let most = (MOST_SHAPED_PX / (modules.width() + 8) as f64).floor();
@@ -146,6 +150,7 @@ fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
         PicturePlan::Pdf { width: mm, .. } | PicturePlan::Eps { width: mm, .. } => {
             mm.0 / 25.4 * PRINT_DPI / width
         }
+        PicturePlan::Zpl(dots) | PicturePlan::Epl(dots) => dots.per_module(width as u32).into(),
         _ => ENOUGH_PX,
     }
 }
@@ -249,6 +254,7 @@ fn size_parameter(plan: &Plan) -> &'static str {
     match &plan.picture {
         PicturePlan::Png { fit: Fit::Scale(_), .. }
         | PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => "scale",
+        PicturePlan::Zpl(dots) | PicturePlan::Epl(dots) if dots.scale.is_some() => "scale",
         PicturePlan::Png { .. } | PicturePlan::Svg { .. } => "size",
         _ => "width_mm",
     }
@@ -259,7 +265,12 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     // All decoders that were tested read three pixels per module.
     let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
     let enough = match parameter {
-        "scale" => 3.0,
+        "scale" => match &plan.picture {
+            PicturePlan::Zpl(dots) | PicturePlan::Epl(dots) => {
+                (MIN_PRINT_PX * f64::from(dots.dpi) / PRINT_DPI).ceil()
+            }
+            _ => 3.0,
+        },
         "size" => 3.0 * width,
         _ => (3.0 * width * 25.4 / PRINT_DPI).ceil(),
     };

@@ -186,7 +186,7 @@ fn bodies_that_are_no_text_are_binary_and_the_proxys_refusals_are_described() {
             let bodies =
                 [&operation["requestBody"]["content"], &operation["responses"]["200"]["content"]];
             for (media, body) in bodies.into_iter().filter_map(|it| it.as_object()).flatten() {
-                let is_text = ["text/", "+xml", "json", "postscript", "form"];
+                let is_text = ["text/", "+xml", "json", "postscript", "form", "zpl"];
                 if !is_text.iter().any(|part| media.contains(part)) {
                     let expected = json!({"type": "string", "format": "binary"});
                     assert_eq!(body["schema"], expected, "{method} {path} {media}");

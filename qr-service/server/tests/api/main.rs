@@ -11,6 +11,8 @@ mod decode;
 mod description;
 mod faults;
 mod formats;
+mod grade;
+mod label_printers;
 mod labels;
 mod payloads;
 mod print;

@@ -5,7 +5,7 @@ mod requests;
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,10 +32,33 @@ fn random_requests_have_every_parameter() {
 
 #[test]
 fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
-    let requests = std::env::var("REQUESTS").map_or(200, |count| count.parse().unwrap());
+    let requests: u32 = std::env::var("REQUESTS").map_or(200, |count| count.parse().unwrap());
     let service = start(&[]);
-    let mut random = fastrand::Rng::with_seed(17);
-    let mut stream = BufReader::new(connect(service.addr));
+    // Most of the time other programs draw and decode.
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let counts = std::thread::scope(|scope| {
+        let check = |seed| check_requests(service.addr, seed, requests.div_ceil(threads));
+        let checks: Vec<_> = (0..threads).map(|it| scope.spawn(move || check(it.into()))).collect();
+        let mut counts = BTreeMap::<String, u32>::new();
+        for (what, count) in checks.into_iter().flat_map(|it| it.join().unwrap()) {
+            *counts.entry(what).or_default() += count;
+        }
+        counts
+    });
+    anstream::println!("{counts:?}");
+    let of = |what: &str| counts.get(what).copied().unwrap_or(0);
+    assert!(of("pictures") > requests / 5 && of("refusals") > requests / 5, "{counts:?}");
+    for format in ["png", "svg", "pdf", "eps", "txt", "json", "zpl", "epl"] {
+        assert!(of(format) > requests / 150, "{counts:?}");
+    }
+    assert!(of("by rqrr") > requests / 10 && of("by rxing") > requests / 50, "{counts:?}");
+    assert!(of("by nobody else") * 500 <= requests, "{counts:?}");
+}
+
+/// Checks so many requests; returns how many had each format and each outcome.
+fn check_requests(addr: SocketAddr, seed: u64, requests: u32) -> BTreeMap<String, u32> {
+    let mut random = fastrand::Rng::with_seed(17 + seed);
+    let mut stream = BufReader::new(connect(addr));
     let mut counts = BTreeMap::<String, u32>::new();
     let mut count = |what: &str| *counts.entry(what.to_owned()).or_default() += 1;
     for _ in 0..requests {
@@ -54,14 +77,7 @@ fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
             answer => panic!("{} to {request:?}: {answer:?}", answer.status),
         }
     }
-    anstream::println!("{counts:?}");
-    let of = |what: &str| counts.get(what).copied().unwrap_or(0);
-    assert!(of("pictures") > requests / 5 && of("refusals") > requests / 5, "{counts:?}");
-    for format in ["png", "svg", "pdf", "eps", "txt", "json"] {
-        assert!(of(format) > requests / 100, "{counts:?}");
-    }
-    assert!(of("by rqrr") > requests / 10 && of("by rxing") > requests / 50, "{counts:?}");
-    assert!(of("by nobody else") * 500 <= requests, "{counts:?}");
+    counts
 }
 
 /// Sends a request, again while the service is too busy.

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::support::{files_of, of_png, of_print, of_svg, padded, read, start};
+use crate::support::{files_of, of_png, of_print, of_svg, of_zpl, padded, read, start};
 
 /// A command, and the text of its symbol.
 struct Recipe {
@@ -55,6 +55,7 @@ fn every_command_of_the_pages_works_as_it_stands() {
             "png" => of_png(&made),
             "svg" => of_svg(&made, 6.0),
             "pdf" => of_print(&made, "pdf", 300.0),
+            "zpl" => of_zpl(std::str::from_utf8(&made).unwrap()),
             _ => {
                 let names: Vec<String> =
                     files_of(&made).into_iter().map(|(name, _)| name).collect();

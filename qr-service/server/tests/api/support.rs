@@ -276,6 +276,55 @@ fn of_pgm(pgm: &[u8]) -> Picture {
     Picture { width, height, grey: grey.to_vec() }
 }
 
+/// Draws the graphic fields of a label in ZPL.
+pub(crate) fn of_zpl(label: &str) -> Picture {
+    let fields = label.strip_prefix("^XA\n").and_then(|it| it.strip_suffix("^XZ\n")).unwrap();
+    let (mut rows, mut row_bytes) = (Vec::<Vec<u8>>::new(), 0);
+    for field in fields.lines() {
+        let field = field.strip_prefix("^FO0,").and_then(|it| it.strip_suffix("^FS")).unwrap();
+        let (head, data) = field.split_once("^GFA,").unwrap();
+        assert_eq!(head.parse::<usize>().unwrap(), rows.len());
+        let mut numbers = data.splitn(4, ',');
+        let counts = [(); 3].map(|()| numbers.next().unwrap().parse::<usize>().unwrap());
+        row_bytes = counts[2];
+        assert!(counts[0] == counts[1] && counts[0] <= 99_999, "{counts:?}");
+        let (first, mut digits) = (rows.len(), String::new());
+        for char in numbers.next().unwrap().chars() {
+            match char {
+                ':' => rows.push(rows[first..].last().unwrap().clone()),
+                ',' => digits += &"0".repeat(2 * row_bytes - digits.len()),
+                digit => digits.push(digit),
+            }
+            if digits.len() == 2 * row_bytes {
+                let pairs = digits.as_bytes().chunks(2).map(|it| std::str::from_utf8(it).unwrap());
+                rows.push(pairs.map(|it| u8::from_str_radix(it, 16).unwrap()).collect());
+                digits.clear();
+            }
+        }
+        assert_eq!(((rows.len() - first) * row_bytes, digits.len()), (counts[0], 0));
+    }
+    of_bits(&rows.concat(), row_bytes)
+}
+
+/// Draws the graphic of a label in EPL.
+pub(crate) fn of_epl(label: &[u8]) -> Picture {
+    let rest =
+        label.strip_prefix(b"\nN\nGW0,0,").and_then(|it| it.strip_suffix(b"\nP1\n")).unwrap();
+    let mut parts = rest.splitn(3, |byte| *byte == b',');
+    let mut number =
+        || std::str::from_utf8(parts.next().unwrap()).unwrap().parse::<usize>().unwrap();
+    let (row_bytes, height) = (number(), number());
+    let bits: Vec<u8> = parts.next().unwrap().iter().map(|byte| !byte).collect();
+    assert_eq!(bits.len(), row_bytes * height);
+    of_bits(&bits, row_bytes)
+}
+
+fn of_bits(bits: &[u8], row_bytes: usize) -> Picture {
+    let dots = bits.iter().flat_map(|byte| (0..8).map(move |bit| byte << bit & 0x80 != 0));
+    let grey = dots.map(|is_black| if is_black { 0 } else { 255 }).collect();
+    Picture { width: row_bytes as u32 * 8, height: (bits.len() / row_bytes) as u32, grey }
+}
+
 /// Draws modules, given as rows of 0 and 1, with `scale` pixels each and a quiet zone of 4.
 pub(crate) fn of_rows(rows: &[Vec<bool>], scale: usize) -> Picture {
     let (width, height) = ((rows[0].len() + 8) * scale, (rows.len() + 8) * scale);

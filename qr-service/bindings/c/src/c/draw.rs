@@ -50,6 +50,8 @@ fn media_type(format: Format) -> &'static CStr {
         Format::Eps => c"application/postscript",
         Format::Txt => c"text/plain; charset=utf-8",
         Format::Json => c"application/json",
+        Format::Zpl => c"application/zpl",
+        Format::Epl => c"application/epl",
     }
 }
 

@@ -92,7 +92,7 @@ fn queries_have_the_pictures_and_the_faults_of_the_service() {
 fn media_types_are_those_of_the_service() {
     for format in qr_options::options::Format::ALL {
         let query = format!("text=hello&format={}", format.as_str());
-        let (_, media_type, _) = draw_query(query.as_bytes(), 9000);
+        let (_, media_type, _) = draw_query(query.as_bytes(), 20_000);
         assert_eq!(media_type.to_str(), Ok(format.content_type()));
     }
 }

@@ -36,7 +36,8 @@ const MAX_SETS_AGAIN: usize = 256;
 const MAX_ALL_SETS: usize = 5;
 
 /// Longest time for one picture, because hostile ones are full of finder patterns. A debug build is many times slower.
-const MAX_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 2 });
+pub(crate) const MAX_TIME: Duration =
+    Duration::from_secs(if cfg!(debug_assertions) { 8 } else { 2 });
 
 /// Pictures smaller than this are not halved again.
 const MIN_HALVED_PX: u32 = 200;
@@ -70,6 +71,9 @@ pub(crate) struct Found {
     pub(crate) parity: Option<u8>,
     /// The corners in pixels: the symbol's own top left, top right, bottom right and bottom left, however it is turned.
     pub(crate) corners: [(f64, f64); 4],
+    /// The number of the version that rxing gives it, and its modules as they were read.
+    pub(crate) number: u32,
+    pub(crate) modules: BitMatrix,
 }
 
 /// The symbols read from a picture.
@@ -276,5 +280,12 @@ fn found(
         parity: part.and_then(|_| append.id.parse().ok()),
         // rxing adds a half, to round.
         corners: order.map(|index: usize| corner(points[index] - point(0.5, 0.5), scale)),
+        number: decoded.versionNumber(),
+        modules: if decoded.isMirrored() { transposed(bits) } else { bits.clone() },
     }
+}
+
+fn transposed(bits: &BitMatrix) -> BitMatrix {
+    let columns = (0..bits.width()).map(|x| (0..bits.height()).map(|y| bits.get(x, y)).collect());
+    BitMatrix::parse_bools(&columns.collect::<Vec<Vec<bool>>>())
 }

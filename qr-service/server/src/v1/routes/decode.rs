@@ -39,7 +39,7 @@ const ROOM_WAIT: Duration = Duration::from_secs(3);
 /// A form with a picture.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it only describes the form")]
-struct PictureForm {
+pub(super) struct PictureForm {
     /// The picture, with a file name. The field may have any name.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
@@ -63,7 +63,7 @@ pub(super) struct Decoded {
 
 /// A symbol on a picture.
 #[derive(Debug, Serialize, ToSchema)]
-struct DecodedSymbol {
+pub(super) struct DecodedSymbol {
     /// `qr`, `micro` or `rmqr`.
     kind: &'static str,
     /// The version as the standards name it: `7`, `M3`, `R11x59`.
@@ -192,14 +192,23 @@ fn round(pixels: f64) -> f64 {
     ),
 )]
 pub(super) async fn post(State(api): Shared, request: Request) -> Result<Response, Refusal> {
+    answer(&api, request, decoded).await
+}
+
+/// Answers with what `read` finds on the picture of a request, in JSON.
+pub(super) async fn answer<T: Serialize + Send + 'static>(
+    api: &Api,
+    request: Request,
+    read: fn(&GreyImage) -> T,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     // Taken before the body is read, so that only a few bodies take memory at once.
     let _upload = api.upload(&parts.headers, MAX_BYTES)?;
     let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
     let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
-    let decoded = decode_within(&api, bytes, &FORMATS, decoded).await?.map_err(Refusal::Body)?;
+    let answer = decode_within(api, bytes, &FORMATS, read).await?.map_err(Refusal::Body)?;
     // Strings and numbers always serialise.
-    let json = serde_json::to_vec(&decoded).unwrap_or_default();
+    let json = serde_json::to_vec(&answer).unwrap_or_default();
     let media = [(CONTENT_TYPE, "application/json")];
     Ok((media, [(CACHE_CONTROL, NO_STORE)], json).into_response())
 }

@@ -4,6 +4,7 @@ mod batch;
 mod bodies;
 pub(crate) mod compat;
 mod decode;
+mod grade;
 mod labels;
 mod many;
 mod openapi;
@@ -67,6 +68,7 @@ impl Api {
 /// | `/v1/batch` | `batch::post` |
 /// | `/v1/labels` | `labels::post` |
 /// | `/v1/decode` | `decode::post` |
+/// | `/v1/grade` | `grade::post` |
 /// | `/v1/openapi.json` | `openapi::get` |
 /// | `/v1/`, `/v1/docs`, `/v1/assets/NAME` | `page::index`, `page::docs`, `page::asset` |
 /// | `/v1/assets/swagger-ui/NAME` | `page::viewer` |
@@ -88,6 +90,7 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         .route("/v1/batch", post(batch::post))
         .route("/v1/labels", post(labels::post))
         .route("/v1/decode", post(decode::post))
+        .route("/v1/grade", post(grade::post))
         .route("/v1/docs", any(page::docs))
         .route("/v1/assets/swagger-ui/{name}", any(page::viewer))
         .route("/v1/openapi.json", any(openapi::get))

@@ -9,14 +9,14 @@ use qr_options::{Definition, Parameters};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
-use super::{batch, decode, labels, page, qr};
+use super::{batch, decode, grade, labels, page, qr};
 use crate::v1::items::{Columns, MAX_ITEMS};
 use crate::v1::options::{Format, Options};
 use crate::v1::payload::{KINDS, Kind};
 use crate::v1::sheet::Sheet;
 
 /// Media types of binary bodies, besides pictures.
-const BINARY: [&str; 2] = ["application/pdf", "application/zip"];
+const BINARY: [&str; 3] = ["application/epl", "application/pdf", "application/zip"];
 
 /// The longest head of a request that the server accepts. The query is part of the head.
 const MAX_HEAD_BYTES: u64 = 16 * 1024;
@@ -24,7 +24,7 @@ const MAX_HEAD_BYTES: u64 = 16 * 1024;
 #[derive(OpenApi)]
 #[openapi(
     info(title = "qr-service", description = "QR codes with every option, checked by a decoder"),
-    paths(qr::negotiated, qr::by_extension, batch::post, labels::post, decode::post)
+    paths(qr::negotiated, qr::by_extension, batch::post, labels::post, decode::post, grade::post)
 )]
 struct Document;
 

@@ -48,7 +48,7 @@ const QUICK_PX: u64 = 100_000;
     responses(
         (status = 200, description = "The picture", content((Vec<u8> = "image/png"),
             (String = "image/svg+xml"), (Vec<u8> = "application/pdf"), (String = "application/postscript"),
-            (String = "text/plain"), (SymbolData = "application/json"))),
+            (String = "text/plain"), (SymbolData = "application/json"), (String = "application/zpl"), (Vec<u8> = "application/epl"))),
         (status = 304, description = "The client has the picture"),
         (status = 400, description = "Wrong parameters", body = Problem, content_type = "application/problem+json"),
         (status = 406, description = "Accept allows none of the formats", body = Problem, content_type = "application/problem+json"),

@@ -1,5 +1,5 @@
 //! Tests that the service's memory stays bounded, and `/qrcode` keeps answering, while clients ask for as much as they
-//! may, or read as slowly as they can. One test compares the time of `/qrcode` with that alone.
+//! may, or read as slowly as they can. One test bounds the time of `/qrcode` by what it takes alone.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,12 +12,10 @@ use service_kit::testing::{Service, connect, eventually};
 
 use crate::artwork::{logo, uri};
 use crate::decode::png_of;
+use crate::nightly::memory::limit_bytes;
 use crate::support::{
     files_of, get, post_in_time, post_json, post_many, resident_bytes, send, start,
 };
-
-/// The most memory that the service may take for any requests.
-const MOST_BYTES: u64 = 128_000_000;
 
 /// Tells threads that an attack is over, even if its test fails.
 #[derive(Default)]
@@ -68,7 +66,8 @@ fn timed_beside<T>(service: &Service, what: &str, attack: impl FnOnce() -> T) ->
     times.sort();
     let p99 = times[times.len() * 99 / 100];
     let resident = resident_bytes(service.child.id());
-    assert!(resident < MOST_BYTES, "{what}: {resident} bytes");
+    // Of the container's limit, a quarter is reserved; see `memory.rs`.
+    assert!(resident < limit_bytes() / 4 * 3, "{what}: {resident} bytes");
     (result, p99)
 }
 
@@ -113,35 +112,73 @@ fn finder_patterns() -> Vec<u8> {
     png_of(side as u32, side as u32, &grey.collect::<Vec<u8>>())
 }
 
+/// Fails if `/qrcode` takes five times as long beside the attack as alone. A busy machine gets several tries.
+fn check_delay(service: &Service, what: &str, attack: impl Fn()) {
+    let mut tries = Vec::new();
+    for _ in 0..5 {
+        let (_, alone) = timed_beside(service, "alone", || thread::sleep(Duration::from_secs(1)));
+        let ((), p99) = timed_beside(service, what, &attack);
+        // On a fast machine, both are too short to compare.
+        if p99 <= 5 * alone.max(Duration::from_millis(2)) {
+            return;
+        }
+        tries.push((p99, alone));
+    }
+    panic!("{what}: p99 beside it, and alone: {tries:?}");
+}
+
 /// With one thread, `/qrcode` waited for 0.7 s while one client sent lines that are no items.
 #[test]
 fn one_hostile_client_hardly_delays_others_even_with_one_thread() {
     let service = start(&[("QR_WORKER_THREADS", "1"), ("QR_COMPAT", "quickchart")]);
     let addr = service.addr;
-    let (_, alone) = timed_beside(&service, "nothing", || thread::sleep(Duration::from_secs(2)));
     let lines = |line: &str| line.repeat(((1 << 20) - 8) / line.len()).into_bytes();
     let nested = |begin: &str, count| format!("{begin}{}0]}}", "[],".repeat(count)).into_bytes();
+    let mut items = vec![json!({"text": "an item", "size": 1000, "dark": "036"}); 999];
+    items.push(json!({"text": "an item", "dark": "ff0"}));
+    let logo_of = |file: &[u8]| json!({"text": "a", "logo": uri(file)}).to_string().into_bytes();
+    let dots = json!({"text": "dots", "size": 670, "dotStyle": "dot"});
+    let large = json!({"text": "x".repeat(2000), "size": 4096, "compression": "smallest"});
     for (target, media, body) in [
         ("/v1/batch", "text/csv", lines("1\n")),
         ("/v1/batch", "text/csv", lines("a,")),
         ("/v1/batch", "application/x-ndjson", lines("{\"a\":1}\n")),
+        ("/v1/batch", "application/json", Value::from(items).to_string().into_bytes()),
         ("/v1/labels", "application/json", [b"[", &lines("{},")[..], b"{}]"].concat()),
         ("/v1/qr", "application/json", nested("{\"text\": [", 130_000)),
         ("/v1/qr", "application/json", nested("{\"text\": \"a\", \"x\": [", 130_000)),
+        ("/v1/qr", "application/json", large.to_string().into_bytes()),
+        ("/v1/qr.png", "application/json", logo_of(&logo(1000, 1000, [32, 16, 192, 255]))),
+        ("/v1/qr.png", "application/json", logo_of(&bomb())),
         ("/qr/batch", "application/json", nested("{\"qrCodes\": [", 300_000)),
+        (
+            "/qr/batch",
+            "application/json",
+            json!({"qrCodes": vec![dots; 1000]}).to_string().into_bytes(),
+        ),
         ("/v1/decode", "image/png", finder_patterns()),
+        ("/v1/grade", "image/png", finder_patterns()),
     ] {
         let attack = || {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_millis(1500) {
                 let answer = post_many(addr, target, media, &body);
-                assert!(matches!(answer.status, 200 | 400 | 503), "{target} {}", answer.text());
+                assert!(
+                    matches!(answer.status, 200 | 400 | 422 | 503),
+                    "{target} {}",
+                    answer.text()
+                );
             }
         };
-        let ((), p99) = timed_beside(&service, &format!("{target} {media}"), attack);
-        let most = 5 * alone.max(Duration::from_millis(2));
-        assert!(p99 <= most, "{target} {media}: {p99:?}, alone {alone:?}");
+        check_delay(&service, &format!("{target} {media} of {} bytes", body.len()), attack);
     }
+    check_delay(&service, "a slow reader", || {
+        let mut client = ask_for_much(addr);
+        for _ in 0..15 {
+            assert_eq!(client.read(&mut [0]).unwrap(), 1);
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
 }
 
 /// Two such pictures held both workers for 43 s, and shapes were answered 503 meanwhile.

@@ -128,7 +128,7 @@ fn until_answered(ask: impl Fn() -> u16, what: &str) {
 }
 
 /// Returns the limit of the container in the manifests, which the chart copies.
-fn limit_bytes() -> u64 {
+pub(crate) fn limit_bytes() -> u64 {
     let manifest = include_str!("../../../../../deploy/k8s/base/qr-service.yaml");
     let (_, limit) = manifest.split_once("limits: { memory: ").unwrap();
     limit.split_once("Mi").unwrap().0.parse::<u64>().unwrap() << 20

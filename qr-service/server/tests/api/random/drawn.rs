@@ -1,7 +1,7 @@
 //! Turns every format into pixels with other programs than ours.
 
 use crate::random::requests::Request;
-use crate::support::{Answer, Picture, of_png, of_print, of_rows, of_svg, rows_of};
+use crate::support::{Answer, Picture, of_epl, of_png, of_print, of_rows, of_svg, of_zpl, rows_of};
 
 /// Pixels per module, for formats without a size in pixels.
 const SCALE: usize = 5;
@@ -12,6 +12,8 @@ pub(crate) fn draw(request: &Request, answer: &Answer) -> Picture {
         "png" => of_png(&answer.body),
         "svg" => of_svg(&answer.body, SCALE as f32),
         "json" => of_rows(&rows_of(answer), SCALE),
+        "zpl" => of_zpl(answer.text()),
+        "epl" => of_epl(&answer.body),
         "txt" => of_text(request, answer.text()),
         extension => of_page(request, answer, extension),
     }

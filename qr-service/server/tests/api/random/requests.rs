@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::support::{LOGO, encode};
 
 /// For each parameter except `text`, `data` and `format`: how many of 256 requests have it, and its values.
-const VALUES: [(&str, u8, &[&str]); 25] = [
+const VALUES: [(&str, u8, &[&str]); 26] = [
     ("kind", 120, &["qr", "micro", "rmqr"]),
     ("level", 40, &["L", "M", "Q", "H"]),
     ("boost", 30, &["true", "false"]),
@@ -25,6 +25,7 @@ const VALUES: [(&str, u8, &[&str]); 25] = [
     ("scale", 20, &["1", "2", "3", "10"]),
     ("compression", 20, &["fast", "smallest"]),
     ("width_mm", 20, &["5", "20.5", "40", "400"]),
+    ("dpi", 12, &["203", "300", "600", "250"]),
     ("dark", 20, &["000", "036", "f00", "777", "0008", "26-35-126"]),
     ("light", 20, &["fff", "0000", "ffe", "999"]),
     ("shape", 16, &["square", "dots", "rounded"]),
@@ -50,7 +51,8 @@ const WRONG: [(&str, &str); 8] = [
     ("colour", "1"),
 ];
 /// Formats; those asked for more often are repeated.
-const FORMATS: [&str; 10] = ["png", "png", "png", "svg", "svg", "pdf", "eps", "txt", "json", "png"];
+const FORMATS: [&str; 12] =
+    ["png", "png", "png", "svg", "svg", "pdf", "eps", "txt", "json", "png", "zpl", "epl"];
 
 /// A request, and the message that its symbol must hold.
 #[derive(Debug)]
@@ -158,6 +160,8 @@ fn choose_format(random: &mut fastrand::Rng, request: &mut Request) {
                 "pdf" => "application/pdf",
                 "eps" => "application/postscript",
                 "txt" => "text/plain",
+                "zpl" => "application/zpl",
+                "epl" => "application/epl",
                 "json" => "application/json",
                 _ => "image/png",
             };
