@@ -129,10 +129,9 @@ fn a_shadow_that_hangs_or_is_down_delays_nobody() {
     println!(
         "5000 requests: {without:?} unmirrored, {down:?} if it is down, {hangs:?} if it hangs"
     );
-    // If each request waited for the shadow, this would take minutes.
-    let most = 50 + 4 * hangs.as_secs() as usize;
-    assert!((1..most).contains(&received), "{received} of 5000 reached the shadow");
-    let slowest = without + Duration::from_secs(5);
+    assert!(received > 4500, "{received} of 5000 reached the shadow");
+    // If each request waited for 100 ms, this would take minutes.
+    let slowest = without * 4 + Duration::from_secs(30);
     assert!(down < slowest && hangs < slowest, "{without:?}, {down:?}, {hangs:?}");
 }
 

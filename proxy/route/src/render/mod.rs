@@ -250,9 +250,9 @@ const LOCATIONS: &str = "#
 # (the old side of a stopped route, a fallback, a rescue) gets at least the timeout of the rest of the app.
 #
 # Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits for it. So the
-# shadow answers before it compares, the timeouts are short (a request that was sent is not lost), and a shadow that
-# hangs gets a few requests a second. A location with a mirror makes a subrequest for every request, which would be a
-# large part of the cost of the new side. So only the sampled requests to the new side go to a location with a mirror.
+# shadow answers before it compares, and nginx waits 1 ms for the answer: the shadow reads what was sent later too. A
+# location with a mirror makes a subrequest for every request, which would be a large part of the cost of the new side.
+# So only the sampled requests to the new side go to a location with a mirror.
 #
 # A route with `cache` keeps answers of the new side if their Cache-Control allows it, and serves them without asking a
 # side. Each answer is a file, and writing one costs as much as several requests, so only answers that are requested a
@@ -398,8 +398,8 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
     let _ = write!(
         text,
         "location = /.mirror/{} {{\n    internal;\n{limit}    if (${name}_mirrored = 0) {{\n        \
-         return 204;\n    }}\n    proxy_connect_timeout 20ms;\n    proxy_send_timeout 20ms;\n    \
-         proxy_read_timeout 5ms;\n{body}    proxy_pass http://shadow$request_uri;\n}}\n",
+         return 204;\n    }}\n    proxy_connect_timeout 5ms;\n    proxy_send_timeout 5ms;\n    \
+         proxy_read_timeout 1ms;\n{body}    proxy_pass http://shadow$request_uri;\n}}\n",
         route.name
     );
     text

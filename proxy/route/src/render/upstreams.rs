@@ -38,9 +38,8 @@ const KEPT: u32 = 256;
 const ROUTE_PAUSE: &str = "5s";
 /// How long a server of an app with several gets no requests after failures.
 const APP_PAUSE: &str = "2s";
-/// The shadow gets no requests for a second after ten slow answers within one. A healthy one is late now and then, since
-/// its turn for a processor comes last.
-const SHADOW: &str = "max_fails=10 fail_timeout=1s";
+/// nginx waits for the shadow's answer so shortly that a late one is no failure: it has the request.
+const SHADOW: &str = "max_fails=0";
 
 pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
     let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
