@@ -312,7 +312,8 @@ bench: ## measure the hot function and its peers; ARGS=formats, instructions
 # RAMPS=100 per cell; ROWS=fail: only rows whose name contains this word.
 simulate:
 	@$(SETUP) build
-	$(CARGO) run --quiet --release -p evidence --example simulate -- $(or $(RAMPS),1000) $(ROWS)
+	RAMPS=$(or $(RAMPS),1000) ROWS='$(ROWS)' $(CARGO) test --quiet --release -p evidence --test simulate -- \
+		--exact tables --nocapture
 
 # Builds the programs that a group needs. A row of the floors whose server cannot be built here is left out, and the
 # table says so.
