@@ -86,7 +86,8 @@ endef
 up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
 	$(if $(OLD),$(PLAIN) -p carve,$(DEMONSTRATION))
-	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)') $(if $(NEW),--new '$(NEW)')
+	export STACK_OLD_WORKERS=$${STACK_OLD_WORKERS:-$$(nproc)}
+	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)',--parts deploy/demonstration.toml) $(if $(NEW),--new '$(NEW)')
 
 down: ## stop everything; data stays
 	@test ! -x $(CARVE) || $(CARVE) down

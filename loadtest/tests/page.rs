@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use carve::local::settings::repository;
+use loadtest::servers::repository;
 use loadtest::servers::report::Report;
 use loadtest::servers::svg;
 
