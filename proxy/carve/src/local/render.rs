@@ -257,9 +257,9 @@ pub(crate) fn words(settings: &Settings, routes: &[Route]) -> anyhow::Result<Wor
     words.extend(own.map(|(word, value)| (word.to_owned(), value)));
     // Any free port at the same address.
     let apps = settings.addresses.apps.iter();
-    words.extend(apps.map(|(word, at)| {
-        (format!("{word}_any"), SocketAddr::new(at.ip(), 0).to_string())
-    }));
+    words.extend(
+        apps.map(|(word, at)| (format!("{word}_any"), SocketAddr::new(at.ip(), 0).to_string())),
+    );
     words.extend(settings.apps.as_deref().map(here));
     words.extend(settings.words.clone());
     Ok(words)
