@@ -86,7 +86,8 @@ endef
 up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
 	$(if $(OLD),$(PLAIN) -p carve,$(DEMONSTRATION))
-	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)') $(if $(NEW),--new '$(NEW)')
+	export STACK_OLD_WORKERS=$${STACK_OLD_WORKERS:-$$(nproc)}
+	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)',--parts deploy/demonstration.toml) $(if $(NEW),--new '$(NEW)')
 
 down: ## stop everything; data stays
 	@test ! -x $(CARVE) || $(CARVE) down
@@ -312,7 +313,8 @@ bench: ## measure the hot function and its peers; ARGS=formats, instructions
 # RAMPS=100 per cell; ROWS=fail: only rows whose name contains this word.
 simulate:
 	@$(SETUP) build
-	$(CARGO) run --quiet --release -p evidence --example simulate -- $(or $(RAMPS),1000) $(ROWS)
+	RAMPS=$(or $(RAMPS),1000) ROWS='$(ROWS)' $(CARGO) test --quiet --release -p evidence --test simulate -- \
+		--exact tables --nocapture
 
 # Builds the programs that a group needs. A row of the floors whose server cannot be built here is left out, and the
 # table says so.

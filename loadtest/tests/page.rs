@@ -4,8 +4,8 @@
 
 use std::fs;
 
-use carve::local::settings::repository;
 use loadtest::servers::report::Report;
+use loadtest::servers::repository;
 use loadtest::servers::svg;
 
 #[test]

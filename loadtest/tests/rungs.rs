@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use carve::local::settings::repository;
+use loadtest::servers::repository;
 
 #[test]
 fn every_file_of_the_rungs_parses() {

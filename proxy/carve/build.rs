@@ -9,7 +9,7 @@ type Choice = (&'static str, &'static [&'static str]);
 
 /// A constant's name, a folder relative to this crate, and which of its files.
 const EMBEDDED: [(&str, &str, &[Choice]); 4] = [
-    ("PROXY", "../../proxy", &[("", &[".conf"]), ("compat/", &[".conf"])]),
+    ("PROXY", "../../proxy", &[("", &[".conf"])]),
     (
         "PROMETHEUS",
         "../../dashboards/prometheus",

@@ -6,14 +6,13 @@ use std::process::ExitCode;
 
 use anstream::println;
 use anyhow::Context;
-use carve::local::settings::repository;
 use clap::{Parser, Subcommand};
 use loadtest::servers::cores::Cores;
 use loadtest::servers::ladder::climb;
 use loadtest::servers::plan::Plan;
 use loadtest::servers::report::Report;
 use loadtest::servers::rows::Group;
-use loadtest::servers::{allow_all_files, svg, wrk};
+use loadtest::servers::{allow_all_files, repository, svg, wrk};
 use qr_bench::files::{write, write_json};
 use service_kit::arguments::{exit_code, parse};
 

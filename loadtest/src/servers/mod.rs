@@ -1,5 +1,7 @@
 //! Modules that start servers: the ladder ([`ladder`], [`rows`], [`report`]) and faults ([`chaos`]).
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -24,4 +26,15 @@ pub mod wrk;
 pub fn allow_all_files() -> anyhow::Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).context("ulimit -n")
+}
+
+/// The repository that this program was built in.
+pub fn repository() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// The file of the demonstration's parts.
+fn demonstration() -> PathBuf {
+    repository().join("deploy/demonstration.toml")
 }

@@ -10,10 +10,11 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use carve::local::{Share, Stack};
+use carve::local::{Settings, Share, Stack};
 
 use crate::client::{self, Flow};
 use crate::servers::cores::Cores;
+use crate::servers::demonstration;
 use crate::servers::plan::{Figures, Plan};
 use crate::servers::rows::{Counted, Cut, Row, Way};
 use crate::servers::server::{Process, built};
@@ -38,7 +39,8 @@ pub(crate) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
         _ => {
             // The mirror of the route files.
             let mirror = Share::percent(10)?;
-            let stack = Stack::start(&built("qr-service")?, |it| it.mirror = Some(mirror))?;
+            let change = |it: &mut Settings| it.mirror = Some(mirror);
+            let stack = Stack::start(&built("carve")?, Some(&demonstration()), change)?;
             difference(&|requests| count_nginx(&stack, counted, requests, cores))?
         }
     };
@@ -72,7 +74,7 @@ fn count_nginx(stack: &Stack, what: Counted, requests: u64, cores: &Cores) -> an
     match what {
         Counted::Without(lines) => write_ours(stack, folder.path(), addr, lines)?,
         _ => {
-            let new = stack.settings().addresses.new;
+            let new = stack.settings().addresses.of("new");
             fs::write(folder.path().join("nginx.conf"), barest_conf(addr, new))?;
         }
     }

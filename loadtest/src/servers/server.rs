@@ -8,14 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use carve::local::Stack;
 use carve::local::preflight::is_on_path;
-use carve::local::settings::repository;
-use carve::local::{Part, Stack};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::servers::cores::Cores;
 use crate::servers::rows::{Row, Way};
+use crate::servers::{demonstration, repository};
 
 /// The body of the servers that always answer the same.
 pub const BODY: [u8; 420] = [b'Z'; 420];
@@ -123,8 +123,8 @@ impl Server {
         let addr = match row.way {
             Way::Socket => to,
             Way::Stack(log_share) => {
-                let qr_service = built("qr-service")?;
-                let start = || Stack::start(&qr_service, |it| it.log_share = log_share);
+                let (carve, parts) = (built("carve")?, demonstration());
+                let start = || Stack::start(&carve, Some(&parts), |it| it.log_share = log_share);
                 let started = cores.keeping(start)?;
                 stack.insert(started).settings().addresses.proxy
             }
@@ -143,7 +143,7 @@ impl Server {
     /// The roots of its process trees. For a stack, only the parts that serve requests and log them: not Prometheus or
     /// the supervisor. Fails if one of them has ended.
     pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
-        let parts = [Part::Nginx, Part::Edge, Part::QrService, Part::LegacyNode];
+        let parts = ["nginx", "edge", "qr-service", "legacy-node"];
         match &self.stack {
             None => Ok(self.process.iter().map(Process::root).collect()),
             Some(stack) => {

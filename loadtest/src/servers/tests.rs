@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
-use carve::local::settings::repository;
 use clap::ValueEnum;
 use serde_json::json;
 
 use crate::client::Response;
 use crate::servers::chaos::soak::{PartsMemory, grown};
 use crate::servers::report::{Report, number, time};
+use crate::servers::repository;
 use crate::servers::rows::Group;
 use crate::servers::sampling::{cpu_seconds, memory, tree};
 use crate::texts;
@@ -131,7 +131,8 @@ fn a_response_is_read_once_it_is_whole() {
 
 #[test]
 fn memory_that_grows_is_a_complaint_of_a_soak() {
-    let rounds = |last| [1, 40_000_000, last].map(|bytes| PartsMemory::from([("nginx", bytes)]));
+    let rounds =
+        |last| [1, 40_000_000, last].map(|bytes| PartsMemory::from([("nginx".to_owned(), bytes)]));
     assert_eq!(grown(&rounds(52_000_000)), [""; 0]);
     assert_eq!(grown(&rounds(52_000_000)[..1]), [""; 0]);
     assert_eq!(grown(&rounds(60_000_000)), ["nginx grew from 40000000 to 60000000 bytes"]);

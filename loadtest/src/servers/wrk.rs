@@ -5,10 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use carve::local::preflight::is_on_path;
-use carve::local::settings::repository;
 use serde::Deserialize;
 
 use crate::servers::plan::Plan;
+use crate::servers::repository;
 
 /// The JSON line of `wrk.lua`.
 #[derive(Clone, Copy, Debug, Deserialize)]

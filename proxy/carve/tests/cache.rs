@@ -7,9 +7,9 @@ mod support;
 use std::fs;
 
 use carve::local::http::Answer;
-use carve::local::settings::repository;
 use carve::local::{Share, Stack};
 use contract::{Target, case, run};
+use service_kit::testing::repository;
 use support::{get, start};
 
 /// A stack whose route `qrcode` has a cache. Nothing is mirrored, since the shadow would ask the sides too.
@@ -32,7 +32,7 @@ fn keep(stack: &Stack, text: &str) {
 
 /// The number of requests of the route that qr-service has answered.
 fn asked(stack: &Stack) -> u64 {
-    let metrics = format!("http://{}/metrics", stack.settings().addresses.new_admin);
+    let metrics = format!("http://{}/metrics", stack.settings().addresses.of("new_admin"));
     let metrics = get(&metrics, &[]).text();
     let of_route = metrics.lines().filter(|line| {
         line.starts_with("http_requests_total{") && line.contains("route=\"/qrcode\"")

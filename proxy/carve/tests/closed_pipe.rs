@@ -4,8 +4,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use carve::local::settings::repository;
-use service_kit::testing::built;
+use service_kit::testing::{built, repository};
 
 /// Runs a program whose standard output nobody reads, nor its standard error if `stderr_too` is set.
 fn unread(program: &str, args: &[&str], stderr_too: bool) -> Output {

@@ -26,12 +26,12 @@ fn check(base: &str, options: &Options) {
 #[test]
 fn the_contract_holds_for_the_old_side_and_at_half_and_a_stranger_is_noticed() {
     let stack = support::start(|it| it.split = Some(Share::percent(50).unwrap()));
-    check(&format!("http://{}", stack.settings().addresses.old), &by(&["legacy-node"]));
+    check(&format!("http://{}", stack.settings().addresses.of("old")), &by(&["legacy-node"]));
     check(&stack.url(), &by(&["qr-service", "legacy-node"]));
     // Each case checks who serves, so a few cases are enough.
     let cases = &case::all().unwrap()[..5];
     for name in [None, Some("somebody-else")] {
-        let stranger = format!("http://{}", stranger(stack.settings().addresses.new, name));
+        let stranger = format!("http://{}", stranger(stack.settings().addresses.of("new"), name));
         let stranger = Target::new(&stranger).unwrap();
         assert_eq!(run(&stranger, cases, &Options::default()).counts(), (cases.len(), 0));
         let asked = run(&stranger, cases, &by(&["qr-service"]));
@@ -77,7 +77,7 @@ mod nightly {
     fn the_contract_holds_for_each_side_alone_and_behind_the_proxy() {
         let stack = support::start(|_| {});
         let at = &stack.settings().addresses;
-        check(&format!("http://{}", at.new), &by(&["qr-service"]));
+        check(&format!("http://{}", at.of("new")), &by(&["qr-service"]));
         check(&stack.url(), &by(&["qr-service"]));
         stack.set_split("qrcode", Share::NONE).unwrap();
         check(&stack.url(), &by(&["legacy-node"]));
@@ -86,10 +86,11 @@ mod nightly {
     #[test]
     fn the_reference_engine_and_a_cluster_keep_the_contract() {
         let stack = support::start(|it| {
-            (it.engine, it.old_workers) = (Some("reference".to_owned()), 2);
+            support::set(it, "engine", "reference");
+            support::set(it, "old_workers", "2");
         });
         let options = Options { reference_engine: true, ..by(&["qr-service"]) };
-        check(&format!("http://{}", stack.settings().addresses.new), &options);
-        check(&format!("http://{}", stack.settings().addresses.old), &by(&["legacy-node"]));
+        check(&format!("http://{}", stack.settings().addresses.of("new")), &options);
+        check(&format!("http://{}", stack.settings().addresses.of("old")), &by(&["legacy-node"]));
     }
 }

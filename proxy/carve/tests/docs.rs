@@ -7,9 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use carve::local::Part;
-use carve::local::settings::repository;
 use serde_yaml_ng::Value;
+use service_kit::testing::repository;
 
 /// The files whose names end with `end`, both those under version control and new ones.
 fn files(end: &str) -> Vec<PathBuf> {
@@ -151,6 +150,19 @@ fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
     assert_eq!(names, runbooks);
 }
 
+#[test]
+fn what_runs_a_stack_knows_neither_the_demonstration_nor_where_it_was_built() {
+    let mut sources = files(".rs");
+    sources.retain(|file| file.starts_with(repository().join("proxy/carve/src/local")));
+    assert!(!sources.is_empty());
+    for file in sources {
+        let text = fs::read_to_string(&file).unwrap();
+        for word in ["CARGO_MANIFEST_DIR", "qr-service", "legacy-node", "relay", "qrcode", "QR_"] {
+            assert!(!text.contains(word), "{} has {word}", file.display());
+        }
+    }
+}
+
 /// The names of all objects of a kind in `deploy/k8s`, to which kustomize adds no prefix.
 fn objects(kind: &str) -> BTreeSet<String> {
     let mut manifests = files(".yaml");
@@ -198,7 +210,9 @@ fn every_object_and_part_that_a_document_names_exists() {
     // Parts of the stack, for `make logs`, or of `make test-all`.
     let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
     let mut parts = words_after(&makefile, "\nall-");
-    parts.extend(Part::ALL.map(Part::name));
+    let lists = ["deploy/demonstration.toml", "proxy/carve/src/local/parts.toml"];
+    let lists = lists.map(|file| fs::read_to_string(repository().join(file)).unwrap()).concat();
+    parts.extend(words_after(&lists, "[[part]]\nname = \""));
     let runbooks = repository().join("docs/runbooks");
     for file in files(".md") {
         let text = fs::read_to_string(&file).unwrap();

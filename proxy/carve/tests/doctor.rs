@@ -10,8 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use carve::local::Addresses;
-use carve::local::settings::repository;
-use service_kit::testing::{Process, certificate, eventually};
+use service_kit::testing::{Process, certificate, eventually, repository};
 
 const APP: &str = r#"
 const { createServer } = require("http");

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Part, Share, Stack, http};
+use carve::local::{Share, Stack, http};
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::{has_stopped, timed};
@@ -68,16 +68,16 @@ fn killing_qr_service_under_load_loses_no_request() {
     let asked_again = with_load(&stack, |served| {
         assert!(grows(|| served().0), "new serves at first");
         for _ in 0..2 {
-            stack.signal_part(Part::QrService, Signal::KILL).unwrap();
+            stack.signal_part("qr-service", Signal::KILL).unwrap();
             assert!(grows(|| served().0), "new serves again once it is restarted");
         }
-        stack.stop_part(Part::QrService).unwrap();
+        stack.stop_part("qr-service").unwrap();
         assert!(grows(|| served().1), "old serves while new is gone");
-        stack.start_part(Part::QrService).unwrap();
+        stack.start_part("qr-service").unwrap();
         assert!(grows(|| served().0), "new serves again");
     });
     assert_eq!(asked_again, 0, "clients notice nothing");
-    let admin = stack.settings().addresses.old_admin;
+    let admin = stack.settings().addresses.of("old_admin");
     let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
     let counted = metrics.lines().find(|line| line.starts_with("qr_fallback_requests_total"));
     assert!(counted.is_some_and(|line| !line.ends_with(" 0")), "{counted:?}");
@@ -87,8 +87,8 @@ fn killing_qr_service_under_load_loses_no_request() {
 fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     let stack = start(|_| {});
     let url = format!("{}/qrcode?text=a", stack.url());
-    stack.signal_part(Part::QrService, Signal::STOP).unwrap();
-    let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero().get().cast_unsigned();
+    stack.signal_part("qr-service", Signal::STOP).unwrap();
+    let pid = stack.pid_of("qr-service").unwrap().as_raw_nonzero().get().cast_unsigned();
     assert!(holds_within(Duration::from_secs(10), || has_stopped(pid)));
     let ask = || {
         let answer = get(&url, &[]);
@@ -100,10 +100,10 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     let mut times: Vec<Duration> = (0..20).map(|_| timed(ask).1).collect();
     times.sort();
     assert!(times[18] < Duration::from_secs(1), "{times:?}");
-    stack.signal_part(Part::QrService, Signal::CONT).unwrap();
+    stack.signal_part("qr-service", Signal::CONT).unwrap();
     let back = || get(&url, &[]).served_by() == "qr-service";
     assert!(holds_within(Duration::from_secs(15), back));
-    let admin = stack.settings().addresses.old_admin;
+    let admin = stack.settings().addresses.of("old_admin");
     let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
     let counted = metrics.lines().find_map(|line| line.strip_prefix("qr_fallback_requests_total "));
     let counted: f64 = counted.unwrap().parse().unwrap();
@@ -113,7 +113,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
 #[test]
 fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let stack = start(|_| {});
-    stack.stop_part(Part::LegacyNode).unwrap();
+    stack.stop_part("legacy-node").unwrap();
     let url = stack.url();
 
     for split in [Share::ALL, Share::NONE] {
@@ -135,7 +135,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     }
     let large = post_json(&format!("{url}/qrcode/?text=secret"), &"a".repeat(20_000));
     assert_eq!(large.status, 413);
-    log_lines(stack.settings(), Part::Nginx, "\"status\":413", 1);
+    log_lines(stack.settings(), "nginx", "\"status\":413", 1);
     let log = std::fs::read_to_string(stack.settings().requests_log()).unwrap();
     assert!(!log.contains("secret"), "{log}");
 
@@ -144,13 +144,13 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let error: serde_json::Value = serde_json::from_slice(&api.body).unwrap();
     assert_eq!(error["error"]["code"], "unavailable");
 
-    stack.stop_part(Part::QrService).unwrap();
+    stack.stop_part("qr-service").unwrap();
     let none = get(&format!("{url}/qrcode?text=a"), &[]);
     assert_eq!((none.status, none.text().as_str()), (502, "service unavailable, try again"));
     assert_eq!(none.header("cache-control"), "no-store");
 
     // nginx asks a failed server again after some seconds.
-    stack.start_part(Part::LegacyNode).unwrap();
+    stack.start_part("legacy-node").unwrap();
     assert!(holds_within(Duration::from_secs(10), || get(&url, &[]).status == 200));
     let by_old = || get(&format!("{url}/qrcode?text=a"), &[]).served_by() == "legacy-node";
     assert!(holds_within(Duration::from_secs(10), by_old));
@@ -193,14 +193,15 @@ mod nightly {
         kill_process(supervisor, Signal::CONT).unwrap();
         assert_eq!(answers.len(), REQUESTS, "then nginx hung");
         assert!(answers.iter().flatten().all(|answer| answer.starts_with("HTTP/1.1 405 ")));
-        log_lines(stack.settings(), Part::Nginx, "\"method\":\"TRACE\"", REQUESTS);
+        log_lines(stack.settings(), "nginx", "\"method\":\"TRACE\"", REQUESTS);
     }
 
     #[test]
     fn nothing_outlives_a_stack_that_is_killed() {
-        let stack = start(|it| it.old_workers = 2);
+        let stack = start(|it| support::set(it, "old_workers", "2"));
         let mut processes: Vec<Pid> = Vec::new();
-        for part in Part::ALL {
+        let parts = stack.settings().parts().unwrap();
+        for part in &parts {
             let pid = stack.pid_of(part).unwrap();
             processes.push(pid);
             let children = format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero());
@@ -210,7 +211,7 @@ mod nightly {
             );
         }
         assert!(
-            processes.len() >= Part::ALL.len() + 3,
+            processes.len() >= parts.len() + 3,
             "the workers of legacy-node and nginx are among them"
         );
         kill_process(stack.pid().unwrap(), Signal::KILL).unwrap();

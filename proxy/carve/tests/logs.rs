@@ -7,9 +7,9 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 
-use carve::local::settings::repository;
-use carve::local::{Part, Share, Stack};
+use carve::local::{Share, Stack};
 use serde_json::{Map, Value};
+use service_kit::testing::repository;
 use support::{get, log_lines, start};
 
 type Line = Map<String, Value>;
@@ -27,10 +27,10 @@ fn a_request_is_followed_through_all_logs_by_its_id() {
 
 fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
     ask(stack, "followed-1");
-    let of_nginx = lines_of(stack, Part::Nginx, "followed-1", 1);
+    let of_nginx = lines_of(stack, "nginx", "followed-1", 1);
     // One line for the client's request, one for the shadow's.
-    let of_new = lines_of(stack, Part::QrService, "followed-1", 2);
-    let of_node = lines_of(stack, Part::LegacyNode, "followed-1", 1);
+    let of_new = lines_of(stack, "qr-service", "followed-1", 2);
+    let of_node = lines_of(stack, "legacy-node", "followed-1", 1);
     for (lines, side) in [(&of_nginx, "new"), (&of_new, "new"), (&of_node, "old")] {
         for line in lines {
             assert_eq!((&line["side"], &line["level"]), (&side.into(), &"info".into()));
@@ -43,10 +43,10 @@ fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
 }
 
 fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
-    stack.stop_part(Part::QrService).unwrap();
+    stack.stop_part("qr-service").unwrap();
     ask(stack, "followed-2");
-    let of_nginx = lines_of(stack, Part::Nginx, "followed-2", 1).remove(0);
-    let of_node = log_lines(stack.settings(), Part::LegacyNode, "followed-2", 1);
+    let of_nginx = lines_of(stack, "nginx", "followed-2", 1).remove(0);
+    let of_node = log_lines(stack.settings(), "legacy-node", "followed-2", 1);
     assert_eq!(of_nginx["side"], "fallback");
     assert_eq!(of_nginx["upstream_status"], "502 : 200");
     let fallbacks = of_node.iter().filter(|line| line.contains(r#""side":"fallback""#));
@@ -60,13 +60,13 @@ fn of_a_share_every_fallback_is_logged() {
     for number in 0..count {
         ask(&stack, &format!("sampled-{number}-new"));
     }
-    stack.stop_part(Part::QrService).unwrap();
+    stack.stop_part("qr-service").unwrap();
     for number in 0..count {
         ask(&stack, &format!("sampled-{number}-old"));
     }
     // A line may come a second after its request. Lines of one buffer keep their order.
-    log_lines(stack.settings(), Part::Nginx, "-old\"", count);
-    let of_new = log_lines(stack.settings(), Part::Nginx, "-new\"", 1).len();
+    log_lines(stack.settings(), "nginx", "-old\"", count);
+    let of_new = log_lines(stack.settings(), "nginx", "-new\"", 1).len();
     assert!((count / 10..count * 3 / 10).contains(&of_new), "{of_new} of {count}");
 }
 
@@ -78,11 +78,11 @@ fn ask(stack: &Stack, id: &str) {
 }
 
 /// A part's request lines with that id. Also compares them with the tables of docs/logs.md.
-fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
+fn lines_of(stack: &Stack, part: &str, id: &str, count: usize) -> Vec<Line> {
     let lines = log_lines(stack.settings(), part, id, count);
     let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &lines {
-        assert_eq!((&line["service"], &line["request_id"]), (&part.name().into(), &id.into()));
+        assert_eq!((&line["service"], &line["request_id"]), (&part.into(), &id.into()));
         assert_eq!((&line["route"], &line["method"]), (&"/qrcode".into(), &"GET".into()));
         check_fields(part, line);
     }
@@ -90,23 +90,23 @@ fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
 }
 
 /// Checks that a line has every field of docs/logs.md, with its type, and no other.
-fn check_fields(part: Part, line: &Line) {
+fn check_fields(part: &str, line: &Line) {
     let [every, mut fields_of_nginx] = tables();
     let mut fields = every;
-    if part == Part::Nginx {
+    if part == "nginx" {
         fields.append(&mut fields_of_nginx);
     }
     for (name, kind) in &fields {
-        let optional = name == "trace_id" && part != Part::Nginx;
+        let optional = name == "trace_id" && part != "nginx";
         let right = match line.get(name) {
             None => optional,
             Some(value) if kind == "number" => value.is_number(),
             Some(value) => value.is_string(),
         };
-        assert!(right, "{}: {name} is not a {kind}: {line:?}", part.name());
+        assert!(right, "{part}: {name} is not a {kind}: {line:?}");
     }
     let other = line.keys().find(|name| !fields.contains_key(*name));
-    assert_eq!(other, None, "{}: docs/logs.md does not have it", part.name());
+    assert_eq!(other, None, "{part}: docs/logs.md does not have it");
     let time = line["time"].as_str().unwrap();
     assert!(
         time.len() >= "2026-01-01T00:00:00.000Z".len() && time.as_bytes()[10] == b'T',

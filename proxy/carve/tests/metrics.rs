@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
-use carve::local::settings::repository;
 use carve::local::{Share, Stack};
 use prometheus::Prometheus;
+use service_kit::testing::repository;
 use support::{get, holds_within, ramp_once, sources, start};
 
 const LONG: Duration = Duration::from_secs(30);

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::settings::repository;
 use carve::local::{Share, Stack};
-use support::{EndsLoad, built, qr_service};
+use service_kit::testing::repository;
+use support::{EndsLoad, built};
 
 /// The number of bytes after which a faulty side cuts an answer.
 const CUT_AFTER: usize = 20_000;
@@ -152,10 +152,10 @@ fn play(proxy: SocketAddr, number: u32, leaves: bool) -> bool {
 fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     routes(folder.path(), new);
-    let stack = Stack::start(&qr_service(), |it| {
+    let stack = support::start(|it| {
         (it.split, it.routes) = (Some(Share::NONE), folder.path().to_owned());
     });
-    (stack.unwrap(), folder)
+    (stack, folder)
 }
 
 /// The output of ramp.
@@ -182,7 +182,7 @@ fn an_equal_side_reaches_100_percent() {
 fn a_side_that_cuts_streams_is_rolled_back() {
     let cutter = Cutter::start();
     let (stack, _routes) = start(Some(cutter.addr));
-    *cutter.behind.lock().unwrap() = Some(stack.settings().addresses.relay);
+    *cutter.behind.lock().unwrap() = Some(stack.settings().addresses.of("relay"));
     let (output, wrong) = run_under_load(&stack);
     let said = said(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");

@@ -8,10 +8,10 @@ mod support;
 
 use std::process::Command;
 
-use carve::local::settings::repository;
 use carve::local::{Settings, Share};
+use service_kit::testing::repository;
 
-type Environment = Vec<(&'static str, String)>;
+type Environment = Vec<(String, String)>;
 
 /// Runs a command in the repository's root; panics if it fails.
 fn pass(program: &str, arguments: &[&str], environment: Environment) {
@@ -80,7 +80,7 @@ fn the_python_module() {
     pass(
         "target/tools/wheel/bin/pytest",
         &["--quiet", "-p", "no:cacheprovider", tests],
-        vec![("PYTHONPATH", module)],
+        vec![("PYTHONPATH".to_owned(), module)],
     );
 }
 
@@ -88,19 +88,23 @@ fn the_python_module() {
 mod nightly {
     use super::*;
 
+    fn nightly() -> Environment {
+        vec![("NIGHTLY".to_owned(), "1".to_owned())]
+    }
+
     #[test]
     fn the_live_page_in_a_browser_through_restarts_and_stops() {
-        live_page(vec![("NIGHTLY", "1".to_owned())]);
+        live_page(nightly());
     }
 
     #[test]
     fn the_playground_and_its_documentation_in_every_look() {
-        playground(vec![("NIGHTLY", "1".to_owned())]);
+        playground(nightly());
     }
 
     #[test]
     fn files_dropped_on_the_apps_page() {
-        let whole = vec![("NIGHTLY", "1".to_owned())];
+        let whole = nightly();
         pass("node", &["--test", "legacy-node/test/files.test.js"], whole);
     }
 
@@ -114,6 +118,9 @@ mod nightly {
     fn clients_of_other_services_are_answered() {
         let carve = support::built("carve").display().to_string();
         let clients = ["with", "--", "node", "--test", "qr-service/api/clients/clients.test.js"];
-        pass(&carve, &clients, vec![("QR_COMPAT", "goqr,quickchart,google".to_owned())]);
+        let compat = ("QR_COMPAT", "goqr,quickchart,google".to_owned());
+        let parts = ("STACK_PARTS", support::demonstration().display().to_string());
+        let environment = [compat, parts].map(|(name, value)| (name.to_owned(), value));
+        pass(&carve, &clients, environment.to_vec());
     }
 }

@@ -4,6 +4,8 @@
 
 use std::process::{Command, Output};
 
+use service_kit::testing::repository;
+
 /// Who answers each path, on a stack with this environment: lines of status and `X-Served-By`.
 const ASK: &str = r#"
 ask() { curl -sS -o "$STACK_DIR/answer" -w '%{http_code} %header{x-served-by} %{content_type}\n' "$@"; }
@@ -22,6 +24,7 @@ fn with(environment: &[(&str, &str)]) -> Output {
     command.env_remove("QR_COMPAT").env_remove("QR_SHOW_HOST");
     command
         .envs(environment.iter().copied())
+        .env("STACK_PARTS", repository().join("deploy/demonstration.toml"))
         .args(["with", "--", "sh", "-c", ASK])
         .output()
         .unwrap()

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use carve::local::{Part, Stack};
+use carve::local::Stack;
 use contract::decode;
 use support::{get, holds_within, log_lines, post_json, start};
 
@@ -56,7 +56,7 @@ fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
 /// Each of its threads is a batch process for the kernel.
 fn qr_service_does_not_interrupt_nginx(stack: &Stack) {
     const SCHED_BATCH: &str = "3"; // sched(7)
-    let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero();
+    let pid = stack.pid_of("qr-service").unwrap().as_raw_nonzero();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
         let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
         // Field 41 of proc_pid_stat(5), counted from the second, which may contain spaces.
@@ -68,11 +68,11 @@ fn qr_service_does_not_interrupt_nginx(stack: &Stack) {
 fn nginx_uses_the_socket_of_qr_service_and_people_its_port(stack: &Stack) {
     let id = [("X-Request-Id", "over-the-socket")];
     get(&format!("{}/qrcode?text=a", stack.url()), &id);
-    let line = log_lines(stack.settings(), Part::Nginx, "over-the-socket", 1).remove(0);
+    let line = log_lines(stack.settings(), "nginx", "over-the-socket", 1).remove(0);
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     let socket = stack.settings().run_dir.join("qr-service.sock");
     assert_eq!(line["upstream_addr"], format!("unix:{}", socket.display()), "{line}");
-    let direct = format!("http://{}/qrcode?text=a", stack.settings().addresses.new);
+    let direct = format!("http://{}/qrcode?text=a", stack.settings().addresses.of("new"));
     assert_eq!(get(&direct, &[]).served_by(), "qr-service");
 }
 
@@ -87,7 +87,7 @@ fn a_client_can_choose_the_side(url: &str) {
 
 fn a_client_cannot_set_the_fallback_header(stack: &Stack) {
     let counted = || {
-        let admin = stack.settings().addresses.old_admin;
+        let admin = stack.settings().addresses.of("old_admin");
         let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
         metrics
             .lines()
@@ -121,10 +121,11 @@ fn every_answer_has_a_request_id(stack: &Stack) {
     for side in ["new", "old"] {
         let headers = [("X-Request-Id", side), ("X-Route-Arm", side)];
         get(&format!("{url}/qrcode?text=a-secret-text"), &headers);
-        log_lines(stack.settings(), Part::Nginx, &format!("\"request_id\":\"{side}\""), 1);
+        log_lines(stack.settings(), "nginx", &format!("\"request_id\":\"{side}\""), 1);
     }
-    let logs = Part::ALL.map(|part| stack.settings().log_of(part));
-    for file in logs.into_iter().chain([stack.settings().requests_log()]) {
+    let parts = stack.settings().parts().unwrap();
+    let logs = parts.iter().map(|part| stack.settings().log_of(part));
+    for file in logs.chain([stack.settings().requests_log()]) {
         let log = std::fs::read_to_string(&file).unwrap();
         assert!(!log.contains("secret"), "{} has the text", file.display());
     }

@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Settings, Share, Stack};
-use support::{EndsLoad, built, get, holds_within, qr_service};
+use carve::local::{Share, Stack};
+use support::{EndsLoad, built, get, holds_within};
 
-/// A stack whose old side serves everything, and which mirrors everything.
-fn start(qr_service: &std::path::Path) -> Stack {
-    let change = |it: &mut Settings| (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
-    Stack::start(qr_service, change).unwrap()
+/// A stack whose old side serves everything, and which mirrors everything, with this program as qr-service.
+fn start(qr_service: &str) -> Stack {
+    support::start(|it| {
+        (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
+        support::set(it, "qr_service", built(qr_service).to_str().unwrap());
+    })
 }
 
 /// Runs `carve ramp` under load and panics if a request fails. `patience` is how long a step waits for data after
@@ -59,7 +61,7 @@ fn share(stack: &Stack) -> String {
 
 #[test]
 fn the_real_services_pass_every_gate() {
-    let stack = start(&qr_service());
+    let stack = start("qr-service");
     let output = run_under_load(&stack, "8s", "60s");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(share(&stack), "100");
@@ -68,7 +70,7 @@ fn the_real_services_pass_every_gate() {
 
 #[test]
 fn wrong_pictures_are_rolled_back() {
-    let stack = start(&built("examples/wrong_pictures"));
+    let stack = start("examples/wrong_pictures");
     let output = run_under_load(&stack, "60s", "60s");
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));

@@ -26,7 +26,7 @@ struct Upload {
 
 fn uploads(stack: &Stack) -> Vec<Upload> {
     let at = &stack.settings().addresses;
-    let (service, relay) = (at.new, at.relay);
+    let (service, relay) = (at.of("new"), at.of("relay"));
     [
         (404, "POST", "/v1/nothing", "text/plain", 5_000_000, service),
         (405, "PUT", "/v1/qr", "application/json", 5_000_000, service),

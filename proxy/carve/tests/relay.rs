@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use carve::local::{Part, Share, Stack};
+use carve::local::{Share, Stack};
 use rustix::process::Signal;
 use support::{get, holds_within, log_lines, start};
 
@@ -72,35 +72,35 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     assert_eq!(pair(&stack, "second", b"hello").1, "relay-service");
 
     // If one home is down, the other one answers for it, and a new share needs only the other one.
-    stack.stop_part(Part::RelayHome).unwrap();
+    stack.stop_part("relay-home").unwrap();
     assert_eq!(pair(&stack, "third", b"hello").1, "relay-service");
     set_share(&stack, 0);
     assert_eq!(pair(&stack, "fourth", b"hello").1, "legacy-node");
     set_share(&stack, 100);
-    stack.start_part(Part::RelayHome).unwrap();
+    stack.start_part("relay-home").unwrap();
 
     // A side that is down gets no new key. The supervisor starts it again.
-    stack.stop_part(Part::RelayService).unwrap();
+    stack.stop_part("relay-service").unwrap();
     assert_eq!(pair(&stack, "fifth", b"hello").1, "legacy-node");
-    stack.start_part(Part::RelayService).unwrap();
-    stack.signal_part(Part::LegacyRelay, Signal::KILL).unwrap();
+    stack.start_part("relay-service").unwrap();
+    stack.signal_part("legacy-relay", Signal::KILL).unwrap();
     assert_eq!(pair(&stack, "sixth", b"hello").1, "relay-service");
 
     rollout::stop(&stack.settings().nginx("relay"), "a test").unwrap();
-    stack.wait_until_ready(Part::LegacyRelay).unwrap();
+    stack.wait_until_ready("legacy-relay").unwrap();
     assert_eq!(pair(&stack, "seventh", b"hello").1, "legacy-node");
 
     // `edge` counts both halves, and the logs have no key.
     let counted = "edge_requests_total{route=\"relay\",arm=\"new\",side=\"new\",code=\"2xx\"}";
     assert!(holds_within(Duration::from_secs(10), || metrics(&stack).contains(counted)));
-    log_lines(stack.settings(), Part::Nginx, "put-second", 1);
+    log_lines(stack.settings(), "nginx", "put-second", 1);
     let log = std::fs::read_to_string(stack.settings().requests_log()).unwrap();
     assert!(log.contains("\"route\":\"/p/*\"") && !log.contains("/p/second"), "a key in the log");
 }
 
 /// The number of keys that a home was asked for.
 fn asked_of(stack: &Stack) -> f64 {
-    let admin = stack.settings().addresses.home_admin;
+    let admin = stack.settings().addresses.of("home_admin");
     let text = get(&format!("http://{admin}/metrics"), &[]).text();
     let line = text.lines().find_map(|line| line.strip_prefix("home_requests_total "));
     line.unwrap().parse().unwrap()

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use carve::local::settings::repository;
+use service_kit::testing::repository;
 use tempfile::TempDir;
 
 const SCRIPT: &str = "deploy/release/release.sh";

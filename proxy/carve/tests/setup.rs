@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use carve::local::settings::repository;
+use service_kit::testing::repository;
 
 /// A stand-in for npm that makes the same folder as `npm ci` and records the package.
 const NPM: &str = "#!/bin/sh\nset -e\n[ \"$1 $2\" = 'ci --prefix' ]\nmkdir -p \"$3/node_modules\"\n\

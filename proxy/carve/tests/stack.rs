@@ -10,22 +10,24 @@ use std::time::Duration;
 
 use carve::local::http::Answer;
 use carve::local::supervisor::Supervisor;
-use carve::local::{Addresses, Part, http};
+use carve::local::{Addresses, Settings, http};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use service_kit::testing::{built, holds_within};
+use service_kit::testing::{built, holds_within, repository};
 use tempfile::TempDir;
 use ureq::Agent;
 
-/// A run folder and free addresses. Dropping it ends the stack that runs there.
+/// A run folder and free addresses for the demonstration. Dropping it ends the stack that runs there.
 struct Place {
     folder: TempDir,
-    addresses: Addresses,
+    settings: Settings,
 }
 
 impl Place {
     fn new() -> Self {
-        Place { folder: TempDir::new().unwrap(), addresses: Addresses::free().unwrap() }
+        let settings = Settings::new("run".into(), Addresses::free().unwrap(), built("carve"));
+        let settings = settings.with_apps(&demonstration(), true).unwrap();
+        Place { folder: TempDir::new().unwrap(), settings }
     }
 
     fn run_dir(&self) -> PathBuf {
@@ -37,11 +39,11 @@ impl Place {
         command
             .args(args)
             .env("STACK_RUN_DIR", self.run_dir())
-            .env("STACK_QR_SERVICE", built("qr-service"))
+            .env("STACK_PARTS", demonstration())
             // A proxy that nobody can reach, and a language whose I has two lower cases.
             .envs([("HTTP_PROXY", "http://127.0.0.1:9"), ("ALL_PROXY", "http://127.0.0.1:9")])
             .envs([("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")]);
-        for (variable, address, _) in self.addresses.listeners() {
+        for (variable, address, _) in self.settings.listeners().unwrap() {
             command.env(variable, address.to_string());
         }
         command
@@ -57,12 +59,20 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    fn old(&self) -> SocketAddr {
+        self.settings.addresses.of("old")
+    }
+
+    fn new_side(&mut self) -> &mut SocketAddr {
+        self.settings.addresses.apps.get_mut("new").unwrap()
+    }
+
     fn url(&self) -> String {
-        format!("http://{}", self.addresses.proxy)
+        format!("http://{}", self.settings.addresses.proxy)
     }
 
     fn nothing_listens(&self) {
-        for (variable, address, _) in self.addresses.listeners() {
+        for (variable, address, _) in self.settings.listeners().unwrap() {
             assert!(TcpListener::bind(address).is_ok(), "{variable} {address} is still taken");
         }
     }
@@ -73,6 +83,10 @@ impl Drop for Place {
         // A failed test may leave a stack running.
         let _ = self.run(&["down"]);
     }
+}
+
+fn demonstration() -> PathBuf {
+    repository().join("deploy/demonstration.toml")
 }
 
 fn client() -> Agent {
@@ -149,7 +163,7 @@ fn nginx_whose_master_is_killed_serves_again_and_down_leaves_nothing_of_it() {
     let place = Place::new();
     place.succeeds(&["up"]);
     let supervisor = Supervisor::new(place.run_dir());
-    let master = supervisor.pid_of(Part::Nginx).unwrap();
+    let master = supervisor.pid_of("nginx").unwrap();
     let left = workers(master);
     // One worker hangs, so the stop signal does not end it.
     kill_process(left[0], Signal::STOP).unwrap();
@@ -161,7 +175,7 @@ fn nginx_whose_master_is_killed_serves_again_and_down_leaves_nothing_of_it() {
     assert!(place.succeeds(&["status"]).contains("nginx           ready"));
 
     // Both are killed: the supervisor is stopped first, so that it does not see the master's end.
-    let (supervisor, master) = (supervisor.pid().unwrap(), supervisor.pid_of(Part::Nginx).unwrap());
+    let (supervisor, master) = (supervisor.pid().unwrap(), supervisor.pid_of("nginx").unwrap());
     kill_process(supervisor, Signal::STOP).unwrap();
     kill_process(master, Signal::KILL).unwrap();
     let said = split(&place).unwrap_err();
@@ -171,10 +185,10 @@ fn nginx_whose_master_is_killed_serves_again_and_down_leaves_nothing_of_it() {
     let status = place.run(&["status"]);
     let said = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(said.contains("still answer until `carve down`"), "{said}");
-    assert_eq!(get(&format!("http://{}/livez", place.addresses.proxy_admin)).status, 200);
+    assert_eq!(get(&format!("http://{}/livez", place.settings.addresses.proxy_admin)).status, 200);
     assert!(place.succeeds(&["down"]).contains("Stopped"));
     let listens = |(_, address, _): &(_, SocketAddr, _)| TcpStream::connect(address).is_ok();
-    assert!(holds_within(within, || !place.addresses.listeners().iter().any(listens)));
+    assert!(holds_within(within, || !place.settings.listeners().unwrap().iter().any(listens)));
     place.nothing_listens();
 }
 
@@ -217,10 +231,10 @@ fn a_stack_runs_where_there_is_ipv6_alone_and_where_there_is_none() {
         command.args(root).args(["--net", "sh", "-c", &script, without]);
         command.arg(env!("CARGO_BIN_EXE_carve"));
         let of_host = |address: SocketAddr| SocketAddr::new(host.parse().unwrap(), address.port());
-        command.arg(format!("http://{}", of_host(place.addresses.proxy)));
+        command.arg(format!("http://{}", of_host(place.settings.addresses.proxy)));
         command
             .envs(place.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
-        for (variable, address, _) in place.addresses.listeners() {
+        for (variable, address, _) in place.settings.listeners().unwrap() {
             command.env(variable, of_host(address).to_string());
         }
         let output = command.output().unwrap();
@@ -231,14 +245,14 @@ fn a_stack_runs_where_there_is_ipv6_alone_and_where_there_is_none() {
 #[test]
 fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_started() {
     let mut place = Place::new();
-    let holder = TcpListener::bind(place.addresses.old).unwrap();
+    let holder = TcpListener::bind(place.old()).unwrap();
     // A connection has a port too, but nobody listens there, so its holder is not found.
-    let connection = TcpStream::connect(place.addresses.old).unwrap();
-    place.addresses.new = connection.local_addr().unwrap();
+    let connection = TcpStream::connect(place.old()).unwrap();
+    *place.new_side() = connection.local_addr().unwrap();
     let output = place.run(&["up"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let Addresses { old, new, .. } = place.addresses;
+    let (old, new) = (place.old(), *place.new_side());
     let process = format!("process {} (", std::process::id());
     for expected in [
         format!("{old} (STACK_OLD_ADDR): held by {process}"),
@@ -249,7 +263,7 @@ fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_st
     assert_eq!(said.lines().count(), 2, "{said}");
     drop((holder, connection));
     // The connection's port is free again only after a while, so it is not checked.
-    place.addresses.new = old;
+    *place.new_side() = old;
     place.nothing_listens();
 }
 
@@ -263,7 +277,7 @@ fn compare_without_a_stack_is_no_difference() {
 #[test]
 fn two_parts_cannot_share_an_address() {
     let mut place = Place::new();
-    place.addresses.new = place.addresses.old;
+    *place.new_side() = place.old();
     let output = place.run(&["up"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("STACK_OLD_ADDR"), "{}", stderr(&output));
@@ -290,7 +304,6 @@ fn a_bad_setting_is_named_and_nothing_is_started() {
         ("STACK_PROXY_ADDR", "8080"),
         ("STACK_SPLIT", "101"),
         ("STACK_SPLIT_KEY", "cookie"),
-        ("STACK_OLD_WORKERS", "many"),
     ] {
         let output = place.command(&["up"]).env(variable, value).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{variable}");
@@ -298,9 +311,13 @@ fn a_bad_setting_is_named_and_nothing_is_started() {
         assert!(said.contains(variable) && said.contains(value), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     }
-    let output = place.command(&["up"]).env("QR_ENGINE", "fastest").output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("QR_ENGINE"), "{}", stderr(&output));
+    for (variable, value, shown) in
+        [("QR_ENGINE", "fastest", "QR_ENGINE"), ("STACK_OLD_WORKERS", "many", "WORKERS=\"many\"")]
+    {
+        let output = place.command(&["up"]).env(variable, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(shown), "{}", stderr(&output));
+    }
     place.nothing_listens();
     let output = place.run(&["split", "50"]);
     assert!(stderr(&output).contains("no nginx runs"), "{}", stderr(&output));

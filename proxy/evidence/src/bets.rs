@@ -23,11 +23,24 @@
 //! large k, which divides it. g is at least -t - μn(1 - t) and at most 1, so a bunch weighs as much as a single
 //! failure.
 //!
-//! Attempts stop when nginx pauses a side, so n then depends on x: a side that fails early makes few attempts. Each
-//! attempt still fails with the same chance, so the mean of x is that chance times the mean of n (Wald's identity), and
-//! the mean of xm - yn is 0. So g is multiplied by the share of requests that became attempts, which makes its
-//! numerator (xm - yn) / (N + M), where N and M are all requests. And it is divided by at least twice the usual k,
-//! since dividing by k favours the blocks that stopped early.
+//! # Attempts that stop: `attempted`, `least` and `stops`
+//!
+//! Failures count by attempts, and attempts stop when nginx pauses a side. So n depends on x: a side that fails early in
+//! a block makes few attempts, and a block of many attempts is one without early failures. Take two equal sides that
+//! each stop at their first failure, with room for N = 100 and M = 4 requests and a chance p = 0.2 of failure. The g
+//! above then has a mean of 0.147 instead of 0: the new side would be rolled back for having more traffic.
+//!
+//! Each attempt still fails with the same chance, whether or not another one follows. So the mean of x is p times the
+//! mean of n (Wald's identity), that of y is p times that of m, and since the sides stop independently, the mean of
+//! xm - yn is pE(n)E(m) - pE(m)E(n) = 0. The numerator of g is x - tk = (xm - yn) / (n + m), whose divisor also depends
+//! on x. Multiplied by [`attempted`](Block::attempted) = (n + m) / (N + M), the share of requests that became attempts,
+//! it is (xm - yn) / (N + M). N and M are the clients' choice, so its mean is 0.
+//!
+//! The k that divides g is x + y, and again depends on where a side stopped: in the example it leaves a mean of 0.008.
+//! A divisor that no block falls short of would leave none. So a test whose attempts stop (`stops` in
+//! [`trial`](crate::trial)) divides by at least twice the k of the blocks so far, [`least`](Block::least), which is known
+//! before the block and so depends on nothing in it. With 2E(k) the mean is 0. Only a bunch of more than twice the usual
+//! k is divided by itself, so that it still weighs no more than one.
 //!
 //! Equal programs that restart equally often still differ in g, since a restart costs a block on the side with little
 //! traffic as well as on the other: the difference is (1 - 2t)q for a frequency of q. μ compensates for that: with one
@@ -104,9 +117,9 @@ pub struct Block {
     pub new: Counts,
     /// The old side's counts.
     pub old: Counts,
-    /// The share of all requests that became attempts.
+    /// The share of all requests that became attempts; [why](self#attempts-that-stop-attempted-least-and-stops).
     pub attempted: f64,
-    /// The smallest number that events are divided by.
+    /// The smallest number that events are divided by; [why](self#attempts-that-stop-attempted-least-and-stops).
     pub least: f64,
 }
 

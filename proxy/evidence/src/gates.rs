@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use route::{Route, Share};
 
 /// The built-in gates.
-const DEFAULT: &str = include_str!("../gates.toml");
+pub const DEFAULT: &str = include_str!("../gates.toml");
 /// The built-in gates of routes of sessions, which the shadow does not compare.
 const OF_SESSIONS: &str = include_str!("../gates-session.toml");
 

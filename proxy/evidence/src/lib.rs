@@ -2,7 +2,7 @@
 //!
 //! [`gates`] reads the gates and tests that a step must pass. [`bets`] has the statistics and [`interval`] the counts.
 //! [`trial`] keeps the evidence of a run and gives a [`Reading`] for each test. [`plan`] estimates the length of steps.
-//! `examples/simulate` simulates ramps, request by request.
+//! `tests/simulate` simulates ramps, request by request.
 
 mod answers;
 pub mod bets;

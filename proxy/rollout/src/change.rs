@@ -53,7 +53,7 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
 /// Takes the route's lock and undoes an interrupted change. On a cluster, it first copies the route's state and makes
 /// sure that no other process holds its run. If another process holds the lock, the error names it.
 pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
-    nginx.store.take()?;
+    nginx.store.claim().map_or(Ok(()), |claim| claim.take())?;
     take_folder(&nginx.route_dir())
 }
 
@@ -183,7 +183,7 @@ fn take_over(
 ) -> anyhow::Result<()> {
     nginx.check()?;
     ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
-    let reloading = nginx.store.publish().and_then(|()| nginx.traffic.reload())?;
+    let reloading = publish_and_reload(nginx)?;
     *reloaded = true;
     wait_until_served(nginx, new, &reloading, interrupted)
 }
@@ -194,7 +194,7 @@ fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
     if !reloaded {
         return Ok(());
     }
-    let reloading = nginx.store.publish().and_then(|()| nginx.traffic.reload())?;
+    let reloading = publish_and_reload(nginx)?;
     let (patience, poll) = nginx.traffic.patience();
     let since = Instant::now();
     loop {
@@ -206,6 +206,11 @@ fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
         ensure!(since.elapsed() < patience, "nginx does not serve the old split again");
         thread::sleep(poll);
     }
+}
+
+fn publish_and_reload(nginx: &Nginx) -> anyhow::Result<Reloading> {
+    nginx.store.claim().map_or(Ok(()), |claim| claim.publish())?;
+    nginx.traffic.reload()
 }
 
 fn wait_until_served(

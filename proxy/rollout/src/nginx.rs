@@ -134,7 +134,7 @@ impl Nginx {
     /// Saves the state of a run, and gives the run up so that another process may take it over.
     pub(crate) fn keep(&self, state: &State) -> anyhow::Result<()> {
         state.save(&self.route_dir())?;
-        self.store.let_go(state)
+        self.store.claim().map_or(Ok(()), |claim| claim.let_go(state))
     }
 }
 

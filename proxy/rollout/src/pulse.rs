@@ -62,7 +62,7 @@ impl Pulse {
                 if last.elapsed() < HANGS_AFTER {
                     // A watcher notices a heartbeat that fails.
                     let _ = beat(&dir);
-                    let _ = nginx.store.beat(count);
+                    let _ = nginx.store.claim().map(|claim| claim.beat(count));
                 }
                 thread::sleep(EVERY);
             }

@@ -1,6 +1,5 @@
 //! Stops a route and lifts a stop: `carve rollback` and `carve clear`.
 
-use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use crate::lock::Lock;
 use crate::log::{Decision, record};
 use crate::nginx::Nginx;
 use crate::split::current;
-use crate::stop_file::Stop;
+use crate::stop_file::{Stop, kept_file};
 use crate::{files, metrics};
 
 /// How long a stop waits until the disk has stored it for a restart.
@@ -64,17 +63,19 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
         thread::sleep(POLL);
     }
     nginx.tell("rollback", None, Share::NONE, reason);
-    Ok(nginx.store.kept_stop().and_then(|file| keep_over_restart(nginx, file, stop)))
+    // A cluster keeps a stop over a restart by itself.
+    let is_kept = nginx.store.claim().is_some();
+    Ok(if is_kept { None } else { keep_over_restart(nginx, stop) })
 }
 
 /// Stores a stop for a restart, and logs it. Returns a warning if it cannot be stored in time. A hung disk must not
 /// delay a stop, so another thread writes, and is left behind if it takes too long.
-fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String> {
+fn keep_over_restart(nginx: &Nginx, stop: Stop) -> Option<String> {
     let nginx = nginx.clone();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let dir = nginx.route_dir();
-        let kept = files::replace(&file, &stop.text());
+        let kept = files::replace(&kept_file(&dir), &stop.text());
         let _ = sender.send(kept.map_err(|error| format!("{error:#}")));
         let share_percent = current(&dir).map_or(Share::NONE, |split| split.share_percent);
         let decision = Decision::by_hand("stopped", share_percent, &stop.actor, &stop.reason);

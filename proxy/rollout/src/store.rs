@@ -1,5 +1,14 @@
-//! Stores the state of a route, and lets one process at a time change it: in files on one machine, in a ConfigMap on a
-//! cluster.
+//! Stores the state of a route: in files on one machine, in a ConfigMap on a cluster.
+//!
+//! Who holds a run:
+//!
+//! | | on one machine | on a cluster |
+//! | --- | --- | --- |
+//! | the right to it | the [lock](crate::lock) of the route's folder | the [`Claim`]: the name in the ConfigMap |
+//! | who may take it over | a person, by `carve ramp`, once the process has ended | [`serve`](crate::serve()), once it is silent |
+//! | its heartbeat | a file's time ([`pulse`](crate::pulse)) | that, and a count in the ConfigMap |
+//! | silent for the lease | [`watch`](crate::watch()) sets the start share | each [`follow`](crate::follow()) stops the route |
+//! | another machine that follows | reads the run, and holds none | |
 
 use std::fmt;
 use std::fs;
@@ -19,51 +28,40 @@ pub(crate) struct Heard {
     pub(crate) is_taken: bool,
 }
 
-/// The state of one route. The default methods do nothing: on one machine the lock of the route's folder is enough, and
-/// a cluster keeps a stop over a restart by itself.
+/// The state of one route.
 pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// The wanted split; nginx may not serve it yet.
     fn wanted(&self) -> anyhow::Result<Split>;
-    /// Publishes the split in the route's folder, and the run if this process holds it.
-    fn publish(&self) -> anyhow::Result<()> {
-        Ok(())
-    }
     /// The stop that is in force.
     fn stop(&self) -> anyhow::Result<Option<Stop>>;
     /// Stops the route. A brake changes nothing if the route is already stopped.
     fn put_stop(&self, stop: &Stop) -> anyhow::Result<()>;
     /// Ends a stop or a brake; with `only_brake`, leaves a stop in force.
     fn lift_stop(&self, only_brake: bool) -> anyhow::Result<()>;
-    /// The file that stores a stop for a restart; `None` if the store itself survives one.
-    fn kept_stop(&self) -> Option<PathBuf> {
-        None
-    }
     /// Describes the process that holds the route now; `None` if none does.
     fn holder(&self) -> anyhow::Result<Option<String>>;
-    /// Fails if another process holds the route's run. Else copies the split and the run to the folder.
-    fn take(&self) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// Saves the state of a run and gives the run up.
-    fn let_go(&self, _: &State) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// Whether another process carries on the run when this process ends.
-    fn is_carried_on(&self) -> bool {
-        false
-    }
     /// Leaves a request for the run; `None` withdraws it.
     fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()>;
     /// Whether a request is still waiting for the run to take it.
     fn is_asked(&self) -> anyhow::Result<bool>;
-    /// Publishes a heartbeat and the run's state.
-    fn beat(&self, _count: u64) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// What this process last learned about the route: at the last heartbeat, or now.
-    fn heard(&self) -> Heard;
     /// Takes a request for the run; `None` if there is none.
     fn take_request(&self) -> Option<Asked>;
+    /// What this process last learned about the route: at the last heartbeat, or now.
+    fn heard(&self) -> Heard;
+    /// The right to the route's run; `None` where the lock of the route's folder is enough.
+    fn claim(&self) -> Option<&dyn Claim>;
+}
+
+/// The right to a run that several machines could carry out. If its process ends, another one carries the run on.
+pub(crate) trait Claim {
+    /// Fails if another process holds the run. Else copies the split and the run to the folder.
+    fn take(&self) -> anyhow::Result<()>;
+    /// Publishes the split in the folder, and the run if this process holds it.
+    fn publish(&self) -> anyhow::Result<()>;
+    /// Publishes a heartbeat and the run's state.
+    fn beat(&self, count: u64) -> anyhow::Result<()>;
+    /// Saves the state of the run and gives it up.
+    fn let_go(&self, state: &State) -> anyhow::Result<()>;
 }
 
 /// The files of one machine, below nginx' prefix.
@@ -113,10 +111,6 @@ impl Store for Files {
         stop_file::put(&self.nginx_dir, &self.route, false)
     }
 
-    fn kept_stop(&self) -> Option<PathBuf> {
-        Some(stop_file::kept_file(&self.dir()))
-    }
-
     fn holder(&self) -> anyhow::Result<Option<String>> {
         Ok(lock::holder(&self.dir()))
     }
@@ -144,5 +138,9 @@ impl Store for Files {
         let text = fs::read_to_string(&taken);
         let _ = fs::remove_file(&taken);
         serde_json::from_str(&text.ok()?).ok()
+    }
+
+    fn claim(&self) -> Option<&dyn Claim> {
+        None
     }
 }

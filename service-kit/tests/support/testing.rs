@@ -20,6 +20,11 @@ pub fn built(name: &str) -> PathBuf {
     file
 }
 
+/// The repository that this program was built in.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
 /// A running service; killed when dropped.
 pub struct Service {
     /// The process.

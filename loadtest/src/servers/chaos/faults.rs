@@ -5,7 +5,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use carve::local::Part;
 use rollout::Share;
 use rustix::process::Signal;
 
@@ -30,7 +29,7 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
 pub const FAULTS: [Fault; 9] = [
     fault("split moved, with reloads", move_split),
     fault("legacy-node restarted", restart),
-    fault("qr-service killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
+    fault("qr-service killed", |place| place.end_and_wait("qr-service", Signal::KILL)),
     fault("qr-service hangs for a while", hang),
     fault("nginx worker killed", kill_worker),
     fault("shadow and Prometheus stopped", without_watchers),
@@ -48,13 +47,13 @@ fn move_split(place: &Place) -> anyhow::Result<()> {
 }
 
 fn restart(place: &Place) -> anyhow::Result<()> {
-    (0..place.plan.restarts).try_for_each(|_| place.end_and_wait(Part::LegacyNode, Signal::TERM))
+    (0..place.plan.restarts).try_for_each(|_| place.end_and_wait("legacy-node", Signal::TERM))
 }
 
 fn hang(place: &Place) -> anyhow::Result<()> {
-    place.stack.signal_part(Part::QrService, Signal::STOP)?;
+    place.stack.signal_part("qr-service", Signal::STOP)?;
     std::thread::sleep(place.plan.stopped);
-    place.stack.signal_part(Part::QrService, Signal::CONT)
+    place.stack.signal_part("qr-service", Signal::CONT)
 }
 
 /// ramp's clock goes back by an hour and on by two, in the middle of a step. The run has to go on as if
@@ -117,7 +116,7 @@ fn wait_for_share(place: &Place, share: Share, patience: Duration) -> anyhow::Re
 }
 
 fn kill_worker(place: &Place) -> anyhow::Result<()> {
-    let master = place.stack.pid_of(Part::Nginx)?.as_raw_nonzero().to_string();
+    let master = place.stack.pid_of("nginx")?.as_raw_nonzero().to_string();
     let mut kill = Command::new("pkill");
     kill.args(["-KILL", "--oldest", "--parent", &master, "--exact", "nginx"]);
     ensure!(kill.status().context("pkill")?.success(), "nginx has no worker");
@@ -125,10 +124,10 @@ fn kill_worker(place: &Place) -> anyhow::Result<()> {
 }
 
 fn without_watchers(place: &Place) -> anyhow::Result<()> {
-    let watchers = [Part::Shadow, Part::Prometheus];
-    watchers.iter().try_for_each(|part| place.stack.stop_part(*part))?;
+    let watchers = ["shadow", "prometheus"];
+    watchers.iter().try_for_each(|part| place.stack.stop_part(part))?;
     std::thread::sleep(place.plan.stopped);
-    watchers.iter().try_for_each(|part| place.stack.start_part(*part))
+    watchers.iter().try_for_each(|part| place.stack.start_part(part))
 }
 
 /// Starts `carve ramp` with two steps; `run` is the program.

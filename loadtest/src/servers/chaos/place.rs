@@ -8,12 +8,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use carve::local::{Part, Stack, http};
+use carve::local::{Stack, http};
 use rollout::Split;
 use rustix::process::{Signal, kill_process};
 use tempfile::{NamedTempFile, TempDir};
 
 use super::Plan;
+use crate::servers::demonstration;
 
 /// The route that is played with.
 pub(super) const ROUTE: &str = "qrcode";
@@ -42,9 +43,14 @@ impl Place {
         let disk = SmallDisk::mount()?;
         let folder =
             disk.as_ref().map_or_else(std::env::temp_dir, |it| it.folder.path().to_owned());
-        let stack = Stack::start_in(&folder, &release.path().join("qr-service"), |it| {
-            (it.split, it.mirror) = (Some(plan.share), Some(plan.mirror));
-        })?;
+        let stack = Stack::start_in(
+            &folder,
+            &release.path().join("carve"),
+            Some(&demonstration()),
+            |it| {
+                (it.split, it.mirror) = (Some(plan.share), Some(plan.mirror));
+            },
+        )?;
         Ok(Place { stack, plan: plan.clone(), release, disk })
     }
 
@@ -55,13 +61,13 @@ impl Place {
     }
 
     /// Ends a part by a signal, and waits until the supervisor has restarted it and it is ready.
-    pub(super) fn end_and_wait(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
+    pub(super) fn end_and_wait(&self, part: &str, signal: Signal) -> anyhow::Result<()> {
         let before = self.stack.pid_of(part)?;
-        kill_process(before, signal).with_context(|| part.name())?;
+        kill_process(before, signal).with_context(|| part.to_owned())?;
         let deadline = Instant::now() + RECOVERS_WITHIN;
         // Until the old process has ended, it still answers that it is ready.
         while self.stack.pid_of(part).is_ok_and(|now| now == before) {
-            ensure!(Instant::now() < deadline, "{} does not end", part.name());
+            ensure!(Instant::now() < deadline, "{part} does not end");
             std::thread::sleep(Duration::from_millis(50));
         }
         self.stack.wait_until_ready(part)?;
@@ -72,7 +78,7 @@ impl Place {
     /// Deploys qr-service, with or without faults.
     pub(super) fn deploy(&self, with_faults: bool) -> anyhow::Result<()> {
         install(self.release.path(), &self.plan.programs, with_faults)?;
-        self.end_and_wait(Part::QrService, Signal::TERM)
+        self.end_and_wait("qr-service", Signal::TERM)
     }
 
     /// A command of carve, for this stack.

@@ -5,7 +5,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use carve::local::Part;
 
 use super::{FAULTS, Place, Plan, Report, clients, play_one};
 use crate::servers::sampling;
@@ -21,7 +20,7 @@ const REST: Duration = Duration::from_secs(30);
 const FLAT: (f64, f64) = (1.25, 4e6);
 
 /// Memory (PSS) of each part, its processes together.
-pub(crate) type PartsMemory = BTreeMap<&'static str, u64>;
+pub(crate) type PartsMemory = BTreeMap<String, u64>;
 
 /// Plays all faults in turn until `requests` have been made and each fault has been played at least once. `told` gets a
 /// report per fault, and after each round one with the memory of the parts. Fails if the stack does not start, or a
@@ -37,11 +36,12 @@ pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(Report)) -> anyhow:
             told(report);
             thread::sleep(REST);
         }
-        let memory = |part: &Part| {
-            let root = place.stack.pid_of(*part)?.as_raw_nonzero().get();
-            Ok((part.name(), sampling::memory(&[root])))
+        let memory = |part: String| {
+            let root = place.stack.pid_of(&part)?.as_raw_nonzero().get();
+            Ok((part, sampling::memory(&[root])))
         };
-        rounds.push(Part::ALL.iter().map(memory).collect::<anyhow::Result<PartsMemory>>()?);
+        let parts = place.stack.settings().parts()?.into_iter();
+        rounds.push(parts.map(memory).collect::<anyhow::Result<PartsMemory>>()?);
         let mut round = Report::new("a round is over", plan);
         round.figure("requests so far", made);
         round.figure("seconds so far", began.elapsed().as_secs_f64());

@@ -5,13 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use carve::local::{Part as Program, Stack, http};
+use carve::local::{Stack, http};
 use rollout::Share;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::slow::SlowClients;
 use super::{Plan, Report};
 use crate::client::{Flow, Running, Sample, quantile, start as send_flow};
+use crate::servers::demonstration;
 
 /// A storm.
 #[derive(Clone, Copy)]
@@ -98,7 +99,7 @@ fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
 /// and links have to stay quick.
 fn new_side_gone(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
-    let part = Program::QrService;
+    let part = "qr-service";
     storm(
         &mut report,
         plan,
@@ -207,8 +208,9 @@ fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
 fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack> {
     // The mirror of the route files.
     let mirror = Share::percent(10)?;
-    Stack::start(&plan.programs.join("qr-service"), |it| {
-        (it.split, it.mirror, it.old_workers) = (Some(split), Some(mirror), old_workers);
+    Stack::start(&plan.programs.join("carve"), Some(&demonstration()), |it| {
+        (it.split, it.mirror) = (Some(split), Some(mirror));
+        it.words.insert("old_workers".to_owned(), old_workers.to_string());
     })
 }
 
@@ -241,7 +243,7 @@ fn texts_of_old(stack: &Stack, texts: u64) -> anyhow::Result<Vec<bool>> {
 
 /// Stops the legacy app's workers for this long. Returns when the stop began and ended.
 fn hang_app(stack: &Stack, lasts: Duration) -> anyhow::Result<[Instant; 2]> {
-    let parent = stack.pid_of(Program::LegacyNode)?.as_raw_nonzero();
+    let parent = stack.pid_of("legacy-node")?.as_raw_nonzero();
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
     let pid = |text: &str| text.parse().ok().and_then(Pid::from_raw);
     let workers: Vec<Pid> = children.split_whitespace().filter_map(pid).collect();

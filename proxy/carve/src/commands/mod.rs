@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Start nginx, Prometheus and the parts that count and compare, around two servers, and wait until all are ready;
-    /// without --old and --new, also start this project's own two servers
+    /// with --parts, also start the programs of a file
     Up(Box<up::Up>),
     /// Apply the current route files and carve.toml to the running stack; a mistake in one of them changes nothing
     Apply(apply::Apply),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anstream::{print, println};
 use carve::local::supervise::PartState;
-use carve::local::{Part, Settings, readiness};
+use carve::local::{Settings, readiness};
 use clap::Args;
 use rollout::state::State;
 use rollout::{Nginx, Split, Stop};
@@ -84,7 +84,7 @@ impl Status {
         match stack {
             _ if self.json => println!("{}", serde_json::to_string_pretty(&report)?),
             Some(settings) if is_down => println!("{}.", up::supervisor(&settings).nothing_runs()),
-            stack => report.print(stack.as_ref()),
+            stack => report.print(stack.as_ref())?,
         }
         Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
     }
@@ -99,7 +99,7 @@ fn parts(settings: &Settings) -> anyhow::Result<Vec<PartReport>> {
     let states = supervisor.states()?;
     let pids: Vec<_> = states.iter().filter_map(|state| state.pid).collect();
     let report = |state: PartState| {
-        let is_ready = state.pid.is_some() && readiness::is_ready(settings, state.part, &pids)?;
+        let is_ready = state.pid.is_some() && readiness::is_ready(settings, &state.part, &pids)?;
         Ok(PartReport { is_ready, state })
     };
     states.into_iter().map(report).collect()
@@ -116,20 +116,18 @@ impl PartReport {
             (None, None) if *is_stopped => format!("stopped, for {time}"),
             (None, None) => "starts".to_owned(),
         };
-        println!("{:<15} {ready:<9} {state}", part.name());
+        println!("{part:<15} {ready:<9} {state}");
     }
 }
 
 impl Report {
-    fn print(&self, stack: Option<&Settings>) {
+    fn print(&self, stack: Option<&Settings>) -> anyhow::Result<()> {
         self.parts.iter().for_each(PartReport::print);
         if let Some(settings) = stack {
-            let ours = self.parts.iter().any(|part| part.state.part == Part::QrService);
-            up::print_urls(settings, ours);
+            up::print_urls(settings)?;
         }
-        for route in &self.routes {
-            route.print();
-        }
+        self.routes.iter().for_each(RouteReport::print);
+        Ok(())
     }
 }
 

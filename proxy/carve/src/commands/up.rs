@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
-use carve::local::settings::{beside, own_routes};
 use carve::local::supervisor::Supervisor;
 use carve::local::{
-    Addresses, Key, Part, Settings, Share, Sides, preflight, readiness, render, supervise,
+    Addresses, Key, Settings, Share, Sides, preflight, readiness, render, supervise,
 };
 use clap::{Args, ValueEnum};
 use rollout::Webhooks;
 use rollout::state::{Back, By};
 use route::SideUrl;
+use service_kit::arguments::Usage;
 use service_kit::telemetry;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -31,14 +31,14 @@ const NOT_STARTED: &str = "the stack did not start; nothing is left running";
 
 const EXAMPLES: &str = "\
 Examples:
-  carve up
-  carve up routes --old http://127.0.0.1:4000 --new http://127.0.0.1:4001";
+  carve up routes --old http://127.0.0.1:4000 --new http://127.0.0.1:4001
+  carve up --parts deploy/demonstration.toml";
 
 /// The parts inherit every other variable (`QR_LOG_LEVEL=debug`).
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Up {
-    /// The folder of route files [default: routes; without --old, proxy/routes of this project]
+    /// The folder of route files [default: routes, or that of --parts]
     routes: Option<PathBuf>,
     /// The app, if it already runs; needs --new
     #[arg(long = "old", value_name = "URL", requires = "new_url")]
@@ -46,6 +46,8 @@ pub(crate) struct Up {
     /// The server that takes over, if it already runs; needs --old
     #[arg(long = "new", value_name = "URL", requires = "old_url")]
     new_url: Option<SideUrl>,
+    #[command(flatten)]
+    parts: PartsFile,
     /// Write and check the configuration, and start nothing
     #[arg(long)]
     check: bool,
@@ -56,9 +58,6 @@ pub(crate) struct Up {
     run: RunDir,
     #[command(flatten)]
     addresses: Addresses,
-    /// Processes of legacy-node [default: one per processor]
-    #[arg(long, env = "STACK_OLD_WORKERS", value_name = "COUNT")]
-    old_workers: Option<usize>,
     /// The new side's share of each route at start, in percent
     /// [default: the last share set here, or else the route file's]
     #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]
@@ -77,24 +76,14 @@ pub(crate) struct Up {
     /// The other machines, whose proxies follow this one (RAMP_FROM there); this machine's Prometheus scrapes them too
     #[arg(long, env = "STACK_OTHERS", value_name = "HOST,...", value_delimiter = ',')]
     others: Vec<String>,
-    #[command(flatten)]
-    qr_service: QrService,
 }
 
+/// The file of further parts.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct QrService {
-    /// qr-service's binary [default: beside this program]
-    #[arg(long, env = "STACK_QR_SERVICE", value_name = "FILE")]
-    qr_service: Option<PathBuf>,
-}
-
-impl QrService {
-    pub(super) fn path(&self) -> anyhow::Result<PathBuf> {
-        match &self.qr_service {
-            Some(path) => std::path::absolute(path).context("STACK_QR_SERVICE"),
-            None => Ok(beside(&std::env::current_exe()?, "qr-service")),
-        }
-    }
+pub(crate) struct PartsFile {
+    /// A file of programs to start beside carve's own, both sides among them: those of the demonstration
+    #[arg(long = "parts", env = "STACK_PARTS", value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
 }
 
 impl Up {
@@ -115,14 +104,16 @@ impl Up {
     }
 
     fn settings(self) -> anyhow::Result<Settings> {
-        let (run_dir, qr_service) = (self.run.path()?, self.qr_service.path()?);
         let sides = self.old_url.zip(self.new_url).map(|(old, new)| Sides { old, new });
-        let routes = match (self.routes, &sides) {
-            (None, None) => own_routes(),
-            (folder, _) => std::path::absolute(folder.unwrap_or_else(|| "routes".into()))?,
+        let new = Settings::new(self.run.path()?, self.addresses, std::env::current_exe()?);
+        let new = match (&self.parts.file, &sides) {
+            (Some(file), None) => new.with_apps(file, false)?,
+            (None, Some(_)) => Settings { routes: std::path::absolute("routes")?, ..new },
+            _ => return Err(Usage("give either --old and --new, or --parts".to_owned()).into()),
         };
+        let routes =
+            self.routes.map(std::path::absolute).transpose()?.unwrap_or(new.routes.clone());
         Ok(Settings {
-            carve: std::env::current_exe()?,
             routes,
             sides,
             split: self.split,
@@ -130,8 +121,7 @@ impl Up {
             mirror: self.mirror,
             log_share: self.log_share,
             others: self.others,
-            old_workers: self.old_workers.unwrap_or_else(render::processors),
-            ..Settings::new(run_dir, self.addresses, qr_service)
+            ..new
         })
     }
 }
@@ -143,11 +133,12 @@ pub(crate) fn supervisor(settings: &Settings) -> Supervisor {
 fn up(settings: &Settings, in_foreground: bool) -> anyhow::Result<ExitCode> {
     let supervisor = supervisor(settings);
     if supervisor.pid().is_some() {
-        let parts: Vec<Part> = supervisor.states()?.into_iter().map(|state| state.part).collect();
+        let states = supervisor.states()?.into_iter();
+        let parts: Vec<String> = states.map(|state| state.part).collect();
         readiness::wait(settings, &supervisor, &parts)
             .context("the stack already runs, but not every part is ready")?;
         println!("Running already (to start with other settings, run `carve down` first).");
-        print_urls(settings, parts.contains(&Part::QrService));
+        print_urls(settings)?;
         print_shares(settings);
         return Ok(ExitCode::SUCCESS);
     }
@@ -169,8 +160,8 @@ fn up(settings: &Settings, in_foreground: bool) -> anyhow::Result<ExitCode> {
 }
 
 fn wait_and_print(settings: &Settings, supervisor: &Supervisor) -> anyhow::Result<()> {
-    readiness::wait(settings, supervisor, &settings.parts())?;
-    print_urls(settings, settings.sides.is_none());
+    readiness::wait(settings, supervisor, &settings.parts()?)?;
+    print_urls(settings)?;
     print_shares(settings);
     Ok(())
 }
@@ -223,26 +214,20 @@ fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
     settings.nginx("").check()
 }
 
-/// Prints the URLs to open. `ours` says whether this project's own two sides run.
-pub(super) fn print_urls(settings: &Settings, ours: bool) {
+/// Prints the URLs to open.
+pub(super) fn print_urls(settings: &Settings) -> anyhow::Result<()> {
     let at = &settings.addresses;
     println!("  the app      http://{}/", at.proxy);
-    if ours {
-        println!("  a QR code    http://{}/qrcode?text=https://example.com/", at.proxy);
-        println!("  QR codes     http://{}/v1/", at.proxy);
-    }
-    if settings.has_relay() && ours {
-        println!(
-            "  the relay    curl -T FILE http://{0}/p/KEY, and curl http://{0}/p/KEY",
-            at.proxy
-        );
+    for (name, url) in render::urls_to_open(&settings.run_dir)? {
+        println!("  {name:<12} {url}");
     }
     println!("  live page    http://{}/", at.proxy_admin);
     println!("  Prometheus   http://{}/prometheus/", at.proxy_admin);
     println!("  logs, data   {}", settings.run_dir.display());
-    if ours && let Err(reason) = settings.new_socket() {
-        println!("  slower       nginx reaches qr-service over TCP: {reason}");
+    if let Err(reason) = settings.new_socket() {
+        println!("  slower       nginx reaches the new side over TCP: {reason}");
     }
+    Ok(())
 }
 
 fn print_shares(settings: &Settings) {
@@ -321,23 +306,24 @@ enum Order {
 
 impl OnPart {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let (settings, part) = (self.run.started()?, part_of(&self.part)?);
+        let (settings, part) = (self.run.started()?, &self.part);
+        check_part(part, &settings.parts()?)?;
         let supervisor = supervisor(&settings);
         if self.order != Order::Start {
             supervisor.stop_part(part)?;
         }
         if self.order != Order::Stop {
             supervisor.start_part(part)?;
-            readiness::wait(&settings, &supervisor, &[part])?;
+            readiness::wait(&settings, &supervisor, &[self.part])?;
         }
         Ok(())
     }
 }
 
-fn part_of(name: &str) -> anyhow::Result<Part> {
-    let part = Part::ALL.into_iter().find(|part| part.name() == name);
-    let names = || Part::ALL.map(Part::name).join(", ");
-    part.with_context(|| format!("there is no part {name:?}; the parts are {}", names()))
+fn check_part(name: &String, parts: &[String]) -> anyhow::Result<()> {
+    let names = || parts.join(", ");
+    ensure!(parts.contains(name), "there is no part {name:?}; the parts are {}", names());
+    Ok(())
 }
 
 #[derive(Args, Debug)]
@@ -355,12 +341,11 @@ pub(crate) struct Logs {
 impl Logs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let settings = self.run.started()?;
-        let wanted: Vec<Part> = match &self.parts[..] {
-            [] => Part::ALL.to_vec(),
-            names => names.iter().map(|name| part_of(name)).collect::<anyhow::Result<_>>()?,
-        };
-        let mut files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
-        if wanted.iter().any(|part| matches!(part, Part::Nginx | Part::Edge)) {
+        let parts = settings.parts()?;
+        self.parts.iter().try_for_each(|name| check_part(name, &parts))?;
+        let wanted = if self.parts.is_empty() { parts } else { self.parts };
+        let mut files: Vec<_> = wanted.iter().map(|part| settings.log_of(part)).collect();
+        if wanted.iter().any(|part| matches!(part.as_str(), "nginx" | "edge")) {
             files.push(settings.requests_log());
         }
         files.retain(|file| file.exists());

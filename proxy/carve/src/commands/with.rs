@@ -10,8 +10,9 @@ use anyhow::Context;
 use carve::local::{Share, Stack};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
+use service_kit::arguments::Usage;
 
-use super::up::QrService;
+use super::up::PartsFile;
 use crate::signals::Signals;
 
 #[derive(Args, Debug)]
@@ -23,7 +24,7 @@ pub(crate) struct With {
     #[arg(long, default_value = "10", value_name = "PERCENT")]
     mirror: Share,
     #[command(flatten)]
-    qr_service: QrService,
+    parts: PartsFile,
     /// The command; its environment contains STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL,
     /// STACK_NEW_ADMIN_URL, STACK_OLD_URL, STACK_OLD_ADMIN_URL, STACK_DIR, RAMP_NGINX_DIR,
     /// RAMP_PROXY_ADMIN_ADDR and RAMP_PROMETHEUS_URL
@@ -36,7 +37,8 @@ impl With {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         // A signal that arrives while the stack starts takes effect once it has started.
         let signals = Signals::watch()?;
-        let stack = Stack::start(&self.qr_service.path()?, |it| {
+        let parts = self.parts.file.ok_or(Usage("--parts is missing".to_owned()))?;
+        let stack = Stack::start(&std::env::current_exe()?, Some(&parts), |it| {
             (it.split, it.mirror) = (Some(self.split), Some(self.mirror));
         })?;
         let (program, args) = self.command.split_first().context("no command")?;

@@ -12,7 +12,7 @@ use rollout::Exchanged;
 use route::{CarveFile, Route};
 
 use super::names::{self, Names};
-use super::settings::{Part, Settings, Sides};
+use super::settings::{Settings, Sides};
 use super::supervisor::Supervisor;
 use super::{readiness, render};
 
@@ -33,9 +33,9 @@ pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let exchanged = exchange(settings, || render::routes(settings))?;
     // The shadow reads the route files and carve.toml only when it starts.
     if exchanged != Exchanged::default() {
-        supervisor.stop_part(Part::Shadow)?;
-        supervisor.start_part(Part::Shadow)?;
-        readiness::wait(settings, &supervisor, &[Part::Shadow])?;
+        supervisor.stop_part("shadow")?;
+        supervisor.start_part("shadow")?;
+        readiness::wait(settings, &supervisor, &["shadow".to_owned()])?;
     }
     Ok(exchanged)
 }

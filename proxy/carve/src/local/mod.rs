@@ -1,11 +1,10 @@
-//! The whole stack on one machine: nginx, both sides, the shadow and Prometheus.
+//! The whole stack on one machine: nginx, the shadow, Prometheus, and the parts of `--parts`.
 //!
 //! `carve up` runs it in the background. [`Stack`] runs it on free ports in a temporary folder, for tests and
 //! measurements. Both [`render`] the embedded files of `proxy/` and `dashboards/` with the stack's addresses, and
 //! [`supervise`] starts the parts.
 
 pub mod apply;
-mod compat;
 mod files;
 pub mod http;
 mod names;
@@ -20,5 +19,5 @@ pub mod supervise;
 pub mod supervisor;
 
 pub use rollout::{Key, Share};
-pub use settings::{Addresses, Part, Settings, Sides};
+pub use settings::{Addresses, Settings, Sides};
 pub use stack::Stack;

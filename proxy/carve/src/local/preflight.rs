@@ -3,13 +3,15 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use route::SideUrl;
 
-use super::port_holder;
-use super::settings::{Settings, Sides, repository};
+use super::parts::filled;
+use super::settings::{Settings, Sides};
+use super::{port_holder, render};
 
 const TOOLS: [(&str, &str); 3] =
     [("nginx", "nginx"), ("prometheus", "prometheus"), ("setpriv", "util-linux")];
@@ -22,23 +24,14 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         .filter(|(program, _)| !is_on_path(program))
         .map(|(program, package)| format!("{program} (install {package})"))
         .collect();
-    let mut programs = vec![(&settings.carve, "carve")];
-    if settings.sides.is_none() {
-        programs.push((&settings.qr_service, "qr-service"));
-        if !is_on_path("node") {
-            missing.push("node (install Node.js 20 or newer)".to_owned());
-        }
-        if !repository().join("legacy-node/node_modules").is_dir() {
-            missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
-        }
-    }
-    if settings.has_relay() {
-        programs.push((&settings.relay_service, "relay-service"));
-        programs.push((&settings.relay_home, "relay-service"));
-    }
-    for (program, package) in programs {
-        if !program.is_file() {
-            missing.push(format!("{} (cargo build -p {package})", program.display()));
+    let words = render::words(settings, &[])?;
+    for (needed, how) in settings.apps()?.part.into_iter().flat_map(|part| part.needs) {
+        let needed = filled(&needed, &words)?;
+        let is_there =
+            if needed.contains('/') { Path::new(&needed).exists() } else { is_on_path(&needed) };
+        let problem = format!("{needed} ({how})");
+        if !is_there && !missing.contains(&problem) {
+            missing.push(problem);
         }
     }
     ensure!(
@@ -60,18 +53,13 @@ pub fn is_on_path(program: &str) -> bool {
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     let mut held = Vec::new();
-    let listeners = settings.addresses.listeners().into_iter();
-    let ours = listeners.filter(|(_, _, part)| settings.parts().contains(part));
-    for (variable, address, part) in ours {
+    for (variable, address, part) in settings.listeners()? {
         match TcpListener::bind(address) {
             Ok(listener) => held.push(listener),
             Err(error) => {
                 let holder = port_holder::find(address)
                     .map_or_else(|| error.to_string(), |holder| format!("held by {holder}"));
-                problems.push(format!(
-                    "{} can't listen on {address} ({variable}): {holder}",
-                    part.name()
-                ));
+                problems.push(format!("{part} can't listen on {address} ({variable}): {holder}"));
             }
         }
     }

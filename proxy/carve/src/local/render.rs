@@ -1,8 +1,7 @@
 //! Renders the files that a stack runs from.
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering replaces these
-//! addresses, so every stack uses the same source files. nginx' files for the routes are made from the route files,
-//! with the relay's addresses replaced too.
+//! addresses, so every stack uses the same source files. nginx' files for the routes are made from the route files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,15 +15,13 @@ use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 
 use super::files::{self, PROMETHEUS, PROXY};
-use super::parts::Parts;
-use super::settings::{Addresses, Settings, Sides, repository};
-use super::{compat, names};
+use super::names;
+use super::parts::{Parts, Words, filled};
+use super::settings::{Addresses, Settings, Sides, here};
 
 /// Writes the run folder: the configuration of nginx and Prometheus, and the list of parts. An error names the file.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
-    for folder in
-        ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus", "data/legacy-node"]
-    {
+    for folder in ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus"] {
         let folder = settings.run_dir.join(folder);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }
@@ -45,13 +42,10 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     for (name, text) in included(settings, &carve, &routes)? {
         write(&nginx.join(name), &text)?;
     }
-    for name in OF_THE_APP {
-        match settings.sides {
-            None => place(name, &[])?,
-            Some(_) => write(&nginx.join(name), "")?,
-        }
-    }
-    compat::render(settings)?;
+    let words = words(settings, &routes)?;
+    let apps = settings.apps()?;
+    OF_THE_APP.iter().try_for_each(|name| write(&nginx.join(name), ""))?;
+    apps.run_before(&nginx, &words)?;
     let prometheus = settings.run_dir.join("prometheus");
     for folder in [prometheus.join("rules"), nginx.join("live")] {
         // What an earlier start left there: a folder or a link.
@@ -67,10 +61,9 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         routes: settings.routes.clone(),
         old: old.to_string(),
         new: new.to_string(),
-        is_around: settings.sides.is_some(),
+        parts: settings.apps.clone(),
         addresses: Some(at.clone()),
     };
-    let sides = (&old, &new);
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
@@ -78,19 +71,20 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let wanted = Wanted { share, key, mirror, held: None };
     rollout::prepare(&settings.nginx_dir(), &routes, &wanted)?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
-    let parts = parts(settings, &routes, sides)?;
+    let parts = Parts { socket: socket(settings), ..apps.with_own()?.filled(&words)? };
     write(&prometheus.join("targets.json"), &parts.targets(&settings.others)?)?;
     parts.write(&settings.run_dir)
 }
 
-/// The default sides of all routes: the two given servers, or else this project's own.
+/// The default sides of all routes: the two given servers, or else those of `--parts`.
 fn sides(settings: &Settings) -> anyhow::Result<Sides> {
-    let here = |address: &SocketAddr| format!("http://{address}").parse::<SideUrl>();
-    let at = &settings.addresses;
-    match &settings.sides {
-        Some(sides) => Ok(sides.clone()),
-        None => Ok(Sides { old: here(&at.old)?, new: here(&at.new)? }),
+    if let Some(sides) = &settings.sides {
+        return Ok(sides.clone());
     }
+    let apps = settings.apps()?;
+    let words = settings.addresses.words();
+    let side = |url| filled(url, &words)?.parse::<SideUrl>();
+    Ok(Sides { old: side(&apps.old)?, new: side(&apps.new)? })
 }
 
 /// The URLs of all servers that nginx sends requests to.
@@ -125,7 +119,7 @@ fn upstreams(
     let (at, sides) = (&settings.addresses, sides(settings)?);
     let names = names::that_answer(names::lookup(urls(&sides, carve, routes)));
     // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
-    let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
+    let socket = settings.new_socket().ok().flatten();
     Ok(Upstreams {
         old: sides.old,
         new: socket.map_or(sides.new, SideUrl::Unix),
@@ -147,19 +141,18 @@ pub(crate) fn applied(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Rou
     Ok((carve, routes))
 }
 
-/// Reads `carve.toml` and the route files; the relay's routes get this stack's addresses instead of the default ones.
+/// Reads `carve.toml` and the route files. Routes of sessions name the default addresses of the parts of `--parts`, and
+/// get this stack's instead.
 pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let (carve, mut routes) = route::load(&settings.routes)?;
-    if settings.has_relay() {
-        let addresses: Vec<(String, String)> = settings
-            .addresses
-            .defaults()
-            .into_iter()
-            .map(|(default, here)| (format!("http://{default}\""), format!("http://{here}\"")))
-            .collect();
-        for route in routes.iter_mut().filter(|route| route.is_session()) {
-            *route = Route::parse(&route.name, &replaced(&route.text, &addresses))?;
-        }
+    let apps = settings.apps()?;
+    let url = |at: SocketAddr| format!("http://{at}\"");
+    let here = |(word, default): (&String, _)| {
+        Some((url(default), url(*settings.addresses.apps.get(word)?)))
+    };
+    let addresses: Vec<_> = apps.addresses().filter_map(here).collect();
+    for route in routes.iter_mut().filter(|route| route.is_session() && !addresses.is_empty()) {
+        *route = Route::parse(&route.name, &replaced(&route.text, &addresses))?;
     }
     Ok((carve, routes))
 }
@@ -173,9 +166,9 @@ pub struct Started {
     pub old: String,
     /// The URL of the new side.
     pub new: String,
-    /// Whether both sides are servers that ran already.
+    /// The file of `--parts`; `None` around two servers that ran already.
     #[serde(default)]
-    pub is_around: bool,
+    pub parts: Option<PathBuf>,
     /// Where the parts listen; `None` in older files.
     pub addresses: Option<Addresses>,
 }
@@ -187,14 +180,21 @@ impl Settings {
         let started = started_in(&run_dir)?;
         let addresses = started.as_ref().and_then(|started| started.addresses.clone());
         let addresses = addresses.map_or_else(Addresses::of_environment, Ok)?;
-        let settings = Settings::new(run_dir, addresses, PathBuf::from("qr-service"));
-        let Some(started) = started else { return Ok(settings) };
-        let sides = match started.is_around {
-            true => Some(Sides { old: started.old.parse()?, new: started.new.parse()? }),
-            false => None,
+        let settings = Settings::new(run_dir, addresses, PathBuf::from("carve"));
+        let Some(Started { routes, old, new, parts: apps, .. }) = started else {
+            return Ok(settings);
         };
-        Ok(Settings { routes: started.routes, sides, ..settings })
+        let sides = match apps {
+            Some(_) => None,
+            None => Some(Sides { old: old.parse()?, new: new.parse()? }),
+        };
+        Ok(Settings { routes, sides, apps, ..settings })
     }
+}
+
+/// What the parts of `--parts` show to people: names and URLs.
+pub fn urls_to_open(run_dir: &Path) -> anyhow::Result<Vec<(String, String)>> {
+    Ok(Parts::here(run_dir)?.urls)
 }
 
 /// How the stack in a run folder was started; `None` if none was. Fails if `started.json` cannot be read.
@@ -232,44 +232,37 @@ fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
     text
 }
 
-fn parts(
-    settings: &Settings,
-    routes: &[Route],
-    (old_url, new_url): (&SideUrl, &SideUrl),
-) -> anyhow::Result<Parts> {
+/// The words that stand in braces in the lists of parts.
+pub(crate) fn words(settings: &Settings, routes: &[Route]) -> anyhow::Result<Words> {
     let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
-    let at = &settings.addresses;
     let path = |path: &Path| path.to_string_lossy().into_owned();
-    // nginx and legacy-node log every request, so a request can be followed through all logs.
-    let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
     // If root starts nginx, its workers run as user nobody by default, who cannot read the live page below /root.
     let is_root = rustix::process::geteuid().is_root();
-    let new_socket = settings.new_socket().map_or(String::new(), |socket| format!(",{socket}"));
-    let words = [
+    let Sides { old, new } = sides(settings)?;
+    let new_socket = settings.new_socket().ok().flatten();
+    let own = [
         ("run", path(&settings.run_dir)),
-        ("root", path(repository())),
-        ("qr_service_program", path(&settings.qr_service)),
         ("carve_program", path(&settings.carve)),
-        ("relay_service_program", path(&settings.relay_service)),
-        ("relay_home_program", path(&settings.relay_home)),
+        ("programs", path(settings.carve.parent().unwrap_or(&settings.carve))),
         ("routes", path(&settings.routes)),
         ("route_names", names.join(",")),
-        ("old_url", old_url.to_string()),
-        ("new_url", new_url.to_string()),
+        ("old_url", old.to_string()),
+        ("new_url", new.to_string()),
+        ("new_socket", new_socket.map_or_else(String::new, |socket| format!(",{socket}"))),
         ("requests_log", path(&settings.requests_log())),
         ("log_share", settings.log_share.to_string()),
-        ("engine", settings.engine.clone().unwrap_or_default()),
         ("nginx_directives", if is_root { "user root;" } else { "" }.to_owned()),
-        ("access_log", access_log),
-        // legacy-node cannot know that nginx sends /p/ to a relay.
-        ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
-        ("old_workers", settings.old_workers.to_string()),
-        ("new", format!("{}{new_socket}", at.new)),
-        ("old_relay_alone", SocketAddr::new(at.old_relay.ip(), 0).to_string()),
     ];
-    // If a name occurs twice, the first one counts: `new` here also has the socket.
-    let words: Vec<_> = words.into_iter().chain(at.words()).collect();
-    Parts::fill(socket(settings), &settings.parts(), &words)
+    let mut words = settings.addresses.words();
+    words.extend(own.map(|(word, value)| (word.to_owned(), value)));
+    // Any free port at the same address.
+    let apps = settings.addresses.apps.iter();
+    words.extend(
+        apps.map(|(word, at)| (format!("{word}_any"), SocketAddr::new(at.ip(), 0).to_string())),
+    );
+    words.extend(settings.apps.as_deref().map(here));
+    words.extend(settings.words.clone());
+    Ok(words)
 }
 
 /// The supervisor's socket, in the run folder. If that path is too long for a socket (107 bytes on Linux), it is in

@@ -1,84 +1,23 @@
 //! The parts, their addresses and their files.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::{Args, Command, FromArgMatches};
 use rollout::{Key, Nginx, Share};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
-use strum::IntoStaticStr;
+use service_kit::arguments::Usage;
 
-/// A program of the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Part {
-    /// The new side.
-    QrService,
-    /// The old side: one process, or a primary and its workers.
-    LegacyNode,
-    /// The proxy.
-    Nginx,
-    /// Counts what clients got, in nginx' access log.
-    Edge,
-    /// Compares both sides.
-    Shadow,
-    /// Rolls back ramps whose process is gone.
-    Watch,
-    /// Prometheus.
-    Prometheus,
-    /// The relay's new side.
-    RelayService,
-    /// The relay's old side: one process of the legacy app for the relay alone, since both halves of a pair must reach
-    /// the same process.
-    LegacyRelay,
-    /// Tells nginx the side of each key of the relay.
-    RelayHome,
-    /// A second relay-home, which stands in for the first.
-    RelayHomeB,
-}
-
-impl Part {
-    /// Every part, in the order in which readiness is checked.
-    pub const ALL: [Part; 11] = [
-        Part::QrService,
-        Part::LegacyNode,
-        Part::RelayService,
-        Part::LegacyRelay,
-        Part::RelayHome,
-        Part::RelayHomeB,
-        Part::Shadow,
-        Part::Nginx,
-        Part::Edge,
-        Part::Watch,
-        Part::Prometheus,
-    ];
-
-    /// The parts of the relay.
-    const RELAY: [Part; 4] =
-        [Part::RelayService, Part::LegacyRelay, Part::RelayHome, Part::RelayHomeB];
-
-    /// The parts around two servers that already run.
-    pub const AROUND: [Part; 5] =
-        [Part::Shadow, Part::Nginx, Part::Edge, Part::Watch, Part::Prometheus];
-
-    /// The part's name, also of its log (`log/NAME.log`).
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The part's log file in a run folder.
-    pub(crate) fn log_in(self, run_dir: &Path) -> PathBuf {
-        run_dir.join("log").join(format!("{}.log", self.name()))
-    }
-}
+use super::parts::{Parts, Words, filled, log_in, variable};
 
 /// Makes [`Addresses`] from one line per listener: field, flag, variable, default, part.
 macro_rules! addresses {
-    ($($(#[$doc:meta])* $field:ident $flag:tt $variable:tt $default:tt $part:ident,)*) => {
-        /// Where the parts listen, as flags and variables of `carve up`.
+    ($($(#[$doc:meta])* $field:ident $flag:tt $variable:tt $default:tt $part:tt,)*) => {
+        /// Where the parts listen; those of carve's own parts are flags of `carve up`.
         #[derive(Args, Clone, Debug, Serialize, Deserialize)]
         pub struct Addresses {
             $(
@@ -87,27 +26,28 @@ macro_rules! addresses {
                 #[arg(value_name = "IP:PORT")]
                 pub $field: SocketAddr,
             )*
+            /// The addresses of the parts of `--parts`, by word.
+            #[arg(skip)]
+            #[serde(flatten)]
+            pub apps: BTreeMap<String, SocketAddr>,
         }
 
         impl Addresses {
-            /// Every address, with the variable that sets it and the part that listens there.
-            pub fn listeners(&self) -> Vec<(&'static str, SocketAddr, Part)> {
-                vec![$(($variable, self.$field, Part::$part)),*]
+            /// The address of each of carve's own listeners, with the variable that sets it and the part that listens.
+            pub fn listeners(&self) -> Vec<(String, SocketAddr, String)> {
+                vec![$(($variable.to_owned(), self.$field, $part.to_owned())),*]
             }
 
-            /// Every address, with the default address that stands for it in configuration files.
-            pub(crate) fn defaults(&self) -> Vec<(&'static str, SocketAddr)> {
-                vec![$(($default, self.$field)),*]
-            }
-
-            /// Every address, by the word that stands for it in `parts.toml`.
-            pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
-                vec![$((stringify!($field), self.$field.to_string())),*]
+            /// Every address, by the word that stands for it.
+            pub(crate) fn words(&self) -> Words {
+                let apps = self.apps.iter().map(|(word, at)| (word.clone(), at.to_string()));
+                apps.chain([$((stringify!($field).to_owned(), self.$field.to_string())),*]).collect()
             }
 
             /// Free addresses on loopback. Fails if no port is free.
             pub fn free() -> anyhow::Result<Self> {
-                Ok(Addresses { $($field: service_kit::free_address()?),* })
+                let apps = BTreeMap::new();
+                Ok(Addresses { $($field: service_kit::free_address()?,)* apps })
             }
         }
     };
@@ -115,41 +55,17 @@ macro_rules! addresses {
 
 addresses! {
     /// nginx, public
-    proxy "proxy-addr" "STACK_PROXY_ADDR" "127.0.0.1:8080" Nginx,
+    proxy "proxy-addr" "STACK_PROXY_ADDR" "127.0.0.1:8080" "nginx",
     /// nginx, admin
-    proxy_admin "proxy-admin-addr" "STACK_PROXY_ADMIN_ADDR" "127.0.0.1:8081" Nginx,
-    /// qr-service, public
-    new "new-addr" "STACK_NEW_ADDR" "127.0.0.1:42069" QrService,
-    /// qr-service, admin
-    new_admin "new-admin-addr" "STACK_NEW_ADMIN_ADDR" "127.0.0.1:42070" QrService,
-    /// legacy-node, public
-    old "old-addr" "STACK_OLD_ADDR" "127.0.0.1:3000" LegacyNode,
-    /// legacy-node, admin
-    old_admin "old-admin-addr" "STACK_OLD_ADMIN_ADDR" "127.0.0.1:3001" LegacyNode,
+    proxy_admin "proxy-admin-addr" "STACK_PROXY_ADMIN_ADDR" "127.0.0.1:8081" "nginx",
     /// shadow, where nginx sends mirrored requests
-    shadow "shadow-addr" "STACK_SHADOW_ADDR" "127.0.0.1:42080" Shadow,
+    shadow "shadow-addr" "STACK_SHADOW_ADDR" "127.0.0.1:42080" "shadow",
     /// shadow, admin
-    shadow_admin "shadow-admin-addr" "STACK_SHADOW_ADMIN_ADDR" "127.0.0.1:42081" Shadow,
+    shadow_admin "shadow-admin-addr" "STACK_SHADOW_ADMIN_ADDR" "127.0.0.1:42081" "shadow",
     /// Prometheus
-    prometheus "prometheus-addr" "STACK_PROMETHEUS_ADDR" "127.0.0.1:9090" Prometheus,
+    prometheus "prometheus-addr" "STACK_PROMETHEUS_ADDR" "127.0.0.1:9090" "prometheus",
     /// edge
-    edge "edge-addr" "STACK_EDGE_ADDR" "127.0.0.1:42085" Edge,
-    /// relay-service, where nginx sends streams
-    relay "relay-addr" "STACK_RELAY_ADDR" "127.0.0.1:42090" RelayService,
-    /// relay-service, admin
-    relay_admin "relay-admin-addr" "STACK_RELAY_ADMIN_ADDR" "127.0.0.1:42091" RelayService,
-    /// the legacy app's relay, where nginx sends streams
-    old_relay "old-relay-addr" "STACK_OLD_RELAY_ADDR" "127.0.0.1:3002" LegacyRelay,
-    /// the legacy app's relay, admin
-    old_relay_admin "old-relay-admin-addr" "STACK_OLD_RELAY_ADMIN_ADDR" "127.0.0.1:3003" LegacyRelay,
-    /// relay-home
-    home "home-addr" "STACK_HOME_ADDR" "127.0.0.1:42092" RelayHome,
-    /// relay-home, admin
-    home_admin "home-admin-addr" "STACK_HOME_ADMIN_ADDR" "127.0.0.1:42093" RelayHome,
-    /// the second relay-home
-    home_b "home-b-addr" "STACK_HOME_B_ADDR" "127.0.0.1:42094" RelayHomeB,
-    /// the second relay-home, admin
-    home_b_admin "home-b-admin-addr" "STACK_HOME_B_ADMIN_ADDR" "127.0.0.1:42095" RelayHomeB,
+    edge "edge-addr" "STACK_EDGE_ADDR" "127.0.0.1:42085" "edge",
 }
 
 impl Addresses {
@@ -158,6 +74,11 @@ impl Addresses {
         let command = Self::augment_args(Command::new("carve").no_binary_name(true));
         let matches = command.try_get_matches_from(std::iter::empty::<&str>())?;
         Ok(Self::from_arg_matches(&matches)?)
+    }
+
+    /// The address of a part of `--parts`. Panics if there is none with this word.
+    pub fn of(&self, word: &str) -> SocketAddr {
+        self.apps[word]
     }
 }
 
@@ -170,8 +91,12 @@ pub struct Settings {
     pub addresses: Addresses,
     /// The folder of route files. Absolute.
     pub routes: PathBuf,
-    /// Two servers that already run; `None` starts legacy-node and qr-service.
+    /// Two servers that already run; `None` starts those of `apps`.
     pub sides: Option<Sides>,
+    /// The file of parts to run beside carve's own. Absolute.
+    pub apps: Option<PathBuf>,
+    /// Words of that file to replace; the environment and the file give the others.
+    pub words: BTreeMap<String, String>,
     /// The new side's share of each route; `None` keeps the run folder's, or else the route file's.
     pub split: Option<Share>,
     /// What the split hashes; `None` keeps the run folder's, or else the route file's.
@@ -183,18 +108,8 @@ pub struct Settings {
     pub log_share: Share,
     /// The other machines, whose proxies follow this one.
     pub others: Vec<String>,
-    /// `QR_ENGINE` of qr-service; `None` leaves it to the environment.
-    pub engine: Option<String>,
-    /// Processes of legacy-node.
-    pub old_workers: usize,
-    /// qr-service's binary.
-    pub qr_service: PathBuf,
     /// carve's binary.
     pub carve: PathBuf,
-    /// relay-service's binary.
-    pub relay_service: PathBuf,
-    /// relay-home's binary.
-    pub relay_home: PathBuf,
 }
 
 /// Two servers that already run.
@@ -207,25 +122,63 @@ pub struct Sides {
 }
 
 impl Settings {
-    /// Settings with this project's own sides and routes, each with the split of its route file.
-    pub fn new(run_dir: PathBuf, addresses: Addresses, qr_service: PathBuf) -> Self {
+    /// Settings with each route's split as in its file, and neither routes nor sides yet.
+    pub fn new(run_dir: PathBuf, addresses: Addresses, carve: PathBuf) -> Self {
         Settings {
             run_dir,
             addresses,
-            routes: own_routes(),
+            routes: PathBuf::new(),
             sides: None,
+            apps: None,
+            words: BTreeMap::new(),
             split: None,
             split_key: None,
             mirror: None,
             log_share: Share::ALL,
             others: Vec::new(),
-            engine: None,
-            old_workers: 1,
-            carve: beside(&qr_service, "carve"),
-            relay_service: beside(&qr_service, "relay-service"),
-            relay_home: beside(&qr_service, "relay-home"),
-            qr_service,
+            carve,
         }
+    }
+
+    /// The same with the parts and routes of a file of `--parts`: each part at a free address, or at the one that its
+    /// variable sets, else at its default. Fails if the file cannot be read, or a variable is not an address.
+    pub fn with_apps(mut self, file: &Path, is_free: bool) -> anyhow::Result<Self> {
+        let file = std::path::absolute(file)?;
+        let apps = Parts::read(&file)?;
+        for (word, default) in apps.addresses() {
+            let variable = variable(word) + "_ADDR";
+            let address = match std::env::var(&variable) {
+                _ if is_free => service_kit::free_address()?,
+                Ok(text) => {
+                    text.parse().map_err(|it| Usage(format!("{variable}: {text:?}: {it}")))?
+                }
+                Err(_) => default,
+            };
+            self.addresses.apps.insert(word.clone(), address);
+        }
+        self.routes = filled(&apps.routes, &Words::from([here(&file)]))?.into();
+        self.apps = Some(file);
+        Ok(self)
+    }
+
+    /// The parts of the file of `--parts`; none without it. Fails if it cannot be read.
+    pub(crate) fn apps(&self) -> anyhow::Result<Parts> {
+        let mut apps = self.apps.as_deref().map_or_else(|| Ok(Parts::default()), Parts::read)?;
+        let has = |route: &String| self.routes.join(format!("{route}.toml")).is_file();
+        apps.part.retain(|part| part.for_route.iter().all(has));
+        Ok(apps)
+    }
+
+    /// Every address where a part listens, with the variable that sets it and the part.
+    pub fn listeners(&self) -> anyhow::Result<Vec<(String, SocketAddr, String)>> {
+        let mut listeners = self.addresses.listeners();
+        for part in self.apps()?.part {
+            for (word, default) in part.addresses {
+                let address = self.addresses.apps.get(&word).copied().unwrap_or(default);
+                listeners.push((variable(&word) + "_ADDR", address, part.name.clone()));
+            }
+        }
+        Ok(listeners)
     }
 
     /// Folder of the databases; survives `down` and `up`.
@@ -233,17 +186,18 @@ impl Settings {
         self.run_dir.join("data")
     }
 
-    /// The Unix socket in the run folder where qr-service listens for nginx. Fails if the path cannot be that of a
-    /// socket; nginx then uses the TCP port, as other clients do.
-    pub fn new_socket(&self) -> Result<SocketPath, String> {
-        let path = self.run_dir.join("qr-service.sock");
-        let path = path.to_str().ok_or("the path is not UTF-8")?;
-        format!("unix:{path}").parse()
+    /// The Unix socket in the run folder where the new side listens for nginx; `None` if it has none. Fails if the path
+    /// cannot be that of a socket; nginx then uses the TCP port, as other clients do.
+    pub fn new_socket(&self) -> anyhow::Result<Option<SocketPath>> {
+        let Some(name) = self.apps()?.new_socket else { return Ok(None) };
+        let path = self.run_dir.join(name);
+        let path = path.to_str().context("the path is not UTF-8")?;
+        format!("unix:{path}").parse().map(Some).map_err(anyhow::Error::msg)
     }
 
     /// The log of a part.
-    pub fn log_of(&self, part: Part) -> PathBuf {
-        part.log_in(&self.run_dir)
+    pub fn log_of(&self, part: &str) -> PathBuf {
+        log_in(&self.run_dir, part)
     }
 
     /// The JSON lines of all requests, which `edge` writes.
@@ -274,35 +228,14 @@ impl Settings {
         Nginx::here(self.nginx_dir(), route.to_owned(), self.addresses.proxy_admin)
     }
 
-    /// The parts that run.
-    pub fn parts(&self) -> Vec<Part> {
-        match &self.sides {
-            Some(_) => Part::AROUND.to_vec(),
-            None if self.has_relay() => Part::ALL.to_vec(),
-            None => Part::ALL.into_iter().filter(|part| !Part::RELAY.contains(part)).collect(),
-        }
-    }
-
-    /// Whether the stack runs the relay's parts: it has this project's own sides and a `relay.toml`.
-    pub fn has_relay(&self) -> bool {
-        self.sides.is_none() && self.routes.join("relay.toml").is_file()
+    /// The names of the parts that run. Fails if the file of `--parts` cannot be read.
+    pub fn parts(&self) -> anyhow::Result<Vec<String>> {
+        Ok(self.apps()?.with_own()?.part.into_iter().map(|part| part.name).collect())
     }
 }
 
-/// The path of another binary of the same build: beside `program`, or in the folder above if `program` is one of
-/// cargo's examples.
-pub fn beside(program: &Path, name: &str) -> PathBuf {
-    let above = program.ancestors().skip(1).take(2).map(|folder| folder.join(name));
-    above.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.with_file_name(name))
-}
-
-/// The project's own route files.
-pub fn own_routes() -> PathBuf {
-    repository().join("proxy/routes")
-}
-
-/// The repository that this program was built in.
-pub fn repository() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here)
+/// The word for the folder of the file of `--parts`.
+pub(crate) fn here(file: &Path) -> (String, String) {
+    let folder = file.parent().unwrap_or(file);
+    ("here".to_owned(), folder.to_string_lossy().into_owned())
 }

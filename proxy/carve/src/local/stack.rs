@@ -12,7 +12,8 @@ use rollout::{Share, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::settings::{Addresses, Part, Settings, repository};
+use super::parts::variable;
+use super::settings::{Addresses, Settings};
 use super::supervisor::Supervisor;
 use super::{preflight, readiness, render};
 
@@ -27,18 +28,23 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's is beside it.
+    /// Starts every part and waits until all are ready, with `carve`'s binary and the parts of a file of `--parts`.
     /// Unless `change` sets otherwise, the new side serves everything and nothing is mirrored, because the shadow's own
     /// requests to both sides would distort counts and measurements. The error names what is missing, or has the end of
     /// the log of the part that did not start.
-    pub fn start(qr_service: &Path, change: impl FnOnce(&mut Settings)) -> anyhow::Result<Self> {
-        Self::start_in(&std::env::temp_dir(), qr_service, change)
+    pub fn start(
+        carve: &Path,
+        apps: Option<&Path>,
+        change: impl FnOnce(&mut Settings),
+    ) -> anyhow::Result<Self> {
+        Self::start_in(&std::env::temp_dir(), carve, apps, change)
     }
 
     /// As [`Stack::start`], with the temporary folder in `place`.
     pub fn start_in(
         place: &Path,
-        qr_service: &Path,
+        carve: &Path,
+        apps: Option<&Path>,
         change: impl FnOnce(&mut Settings),
     ) -> anyhow::Result<Self> {
         // If root starts nginx, its workers are another user, who must read ramp's metrics here.
@@ -47,11 +53,15 @@ impl Stack {
             .permissions(Permissions::from_mode(0o755))
             .tempdir_in(place)
             .context("no temporary folder")?;
+        let (run_dir, addresses) = (folder.path().to_owned(), Addresses::free()?);
         let mut settings = Settings {
             split: Some(Share::ALL),
             mirror: Some(Share::NONE),
-            ..Settings::new(folder.path().to_owned(), Addresses::free()?, qr_service.to_owned())
+            ..Settings::new(run_dir, addresses, carve.to_owned())
         };
+        if let Some(apps) = apps {
+            settings = settings.with_apps(apps, true)?;
+        }
         change(&mut settings);
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
@@ -59,7 +69,7 @@ impl Stack {
         let supervisor = Supervisor::new(settings.run_dir.clone());
         let keeper = Some(supervisor.start_bound(&settings.carve)?);
         let stack = Stack { settings, supervisor, keeper, _folder: folder };
-        readiness::wait(&stack.settings, &stack.supervisor, &stack.settings.parts())?;
+        readiness::wait(&stack.settings, &stack.supervisor, &stack.settings.parts()?)?;
         Ok(stack)
     }
 
@@ -74,20 +84,19 @@ impl Stack {
     }
 
     /// The variables that `carve with` sets for its command.
-    pub fn environment(&self) -> Vec<(&'static str, String)> {
+    pub fn environment(&self) -> Vec<(String, String)> {
         let at = &self.settings.addresses;
-        vec![
+        let apps = at.apps.iter();
+        let apps = apps.map(|(word, at)| (variable(word) + "_URL", format!("http://{at}")));
+        let own = [
             ("STACK_URL", self.url()),
             ("STACK_ADMIN_URL", format!("http://{}", at.proxy_admin)),
-            ("STACK_NEW_URL", format!("http://{}", at.new)),
-            ("STACK_NEW_ADMIN_URL", format!("http://{}", at.new_admin)),
-            ("STACK_OLD_URL", format!("http://{}", at.old)),
-            ("STACK_OLD_ADMIN_URL", format!("http://{}", at.old_admin)),
             ("RAMP_PROMETHEUS_URL", format!("http://{}/prometheus", at.prometheus)),
             ("RAMP_NGINX_DIR", self.settings.nginx_dir().display().to_string()),
             ("RAMP_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
             ("STACK_DIR", self.settings.run_dir.display().to_string()),
-        ]
+        ];
+        apps.chain(own.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
     /// Sets the new side's share of a route. Returns once nginx serves it; fails if nginx does not.
@@ -96,47 +105,44 @@ impl Stack {
         rollout::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
-    /// Writes a copy of the project's gates for steps of a few seconds, which do not see thousands of requests: the
-    /// limits to prove are ten times as large, and the blocks ten times shorter. Returns the file. Fails if the gates
-    /// cannot be read or written, or no longer contain the values to replace.
+    /// Writes a copy of the built-in gates for steps of a few seconds, which do not see thousands of requests: the limits
+    /// to prove are ten times as large, and the blocks ten times shorter. Returns the file. Fails if it cannot be
+    /// written, or the gates no longer contain the values to replace.
     pub fn gates_for_short_steps(&self) -> anyhow::Result<PathBuf> {
-        let original = repository().join("proxy/evidence/gates.toml");
-        let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
-        let shortened = [
+        let mut gates = evidence::gates::DEFAULT.to_owned();
+        for (long, short) in [
             ("\nproof = 0.005\n", "\nproof = 0.05\n"),
             ("\nproof = 0.02\n", "\nproof = 0.2\n"),
             ("\nblock = \"5s\"\n", "\nblock = \"500ms\"\n"),
-        ];
-        let mut short = text.clone();
-        for (long, shorter) in shortened {
-            ensure!(short.contains(long), "{} has no{long}", original.display());
-            short = short.replace(long, shorter);
+        ] {
+            ensure!(gates.contains(long), "gates.toml has no{long}");
+            gates = gates.replace(long, short);
         }
         let copy = self.settings.run_dir.join("gates.toml");
-        fs::write(&copy, short).context("gates.toml")?;
+        fs::write(&copy, gates).context("gates.toml")?;
         Ok(copy)
     }
 
     /// Stops a part and returns once it has ended. It stays stopped.
-    pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
+    pub fn stop_part(&self, part: &str) -> anyhow::Result<()> {
         self.supervisor.stop_part(part)
     }
 
     /// Starts a stopped part and returns once it is ready. An error has the end of its log.
-    pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
+    pub fn start_part(&self, part: &str) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
         self.wait_until_ready(part)
     }
 
     /// Waits until a starting part is ready. If it is not ready in time, the error has the end of its log.
-    pub fn wait_until_ready(&self, part: Part) -> anyhow::Result<()> {
-        readiness::wait(&self.settings, &self.supervisor, &[part])
+    pub fn wait_until_ready(&self, part: &str) -> anyhow::Result<()> {
+        readiness::wait(&self.settings, &self.supervisor, &[part.to_owned()])
     }
 
     /// Sends a signal to a part. If the signal ends the part, the supervisor starts it again.
-    pub fn signal_part(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
+    pub fn signal_part(&self, part: &str, signal: Signal) -> anyhow::Result<()> {
         let pid = self.pid_of(part)?;
-        kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
+        kill_process(pid, signal).with_context(|| format!("{part} {signal:?}"))
     }
 
     /// The supervisor's process id, if it runs. The supervisor restarts parts that end, and writes their logs.
@@ -145,7 +151,7 @@ impl Stack {
     }
 
     /// A part's process id.
-    pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
+    pub fn pid_of(&self, part: &str) -> anyhow::Result<Pid> {
         self.supervisor.pid_of(part)
     }
 }

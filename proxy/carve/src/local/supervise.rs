@@ -20,8 +20,7 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::parts::{PartSpec, Parts};
-use super::settings::Part;
+use super::parts::{PartSpec, Parts, log_in};
 
 /// A part that ends within this time of its start counts as one that did not start. nginx tries for 2.5 s to listen on
 /// a port that is taken.
@@ -46,7 +45,7 @@ const OPEN_FILES: u64 = 8192;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartState {
     /// The part.
-    pub part: Part,
+    pub part: String,
     /// Its process, if it runs.
     pub pid: Option<i32>,
     /// How long it has run, or has not run, in seconds.
@@ -58,13 +57,13 @@ pub struct PartState {
 }
 
 /// A request over the socket. Each is answered with the resulting [`States`].
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     States,
     /// Starts a part; answered once it runs.
-    Start(Part),
+    Start(String),
     /// Stops a part; answered once it has ended.
-    Stop(Part),
+    Stop(String),
     /// Ends all parts, then the supervisor; answered once all parts have ended.
     End,
 }
@@ -82,7 +81,7 @@ pub fn run(
     run_dir: &Path,
     ended: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    let Parts { socket, part } = Parts::read(run_dir)?;
+    let Parts { socket, part, .. } = Parts::here(run_dir)?;
     raise_limit_of_open_files();
     // Makes what a killed part leaves behind this process's children, see `end_group`.
     set_child_subreaper(Some(getpid())).context("PR_SET_CHILD_SUBREAPER")?;
@@ -136,7 +135,7 @@ fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
     if BufReader::new(&stream).read_line(&mut line).is_err() {
         return;
     }
-    let of = |wanted: Part| parts.iter().find(|part| part.spec.name == wanted);
+    let of = |wanted: String| parts.iter().find(|part| part.spec.name == wanted);
     match serde_json::from_str(&line) {
         Ok(Request::Start(part)) => of(part).into_iter().for_each(|part| part.start()),
         Ok(Request::Stop(part)) => of(part).into_iter().for_each(|part| part.want(Wanted::Stopped)),
@@ -156,13 +155,13 @@ fn reply(mut stream: UnixStream, parts: &[Arc<Supervised>]) -> io::Result<()> {
 }
 
 /// Stops the edge parts first, so that requests in flight still reach their servers. Without the edge, no partner can
-/// reach a client that waits in a relay, so the relays get two signals and end without their delay.
+/// reach a client that waits for one, so parts that would let it wait get two signals and end without their delay.
 fn stop_all(parts: &[Arc<Supervised>]) {
     for is_edge in [true, false] {
         let now = parts.iter().filter(|part| part.spec.is_edge == is_edge);
-        let relays: Vec<_> = now.clone().filter(|part| part.spec.ends_at_second_signal).collect();
-        if !relays.is_empty() {
-            relays.iter().for_each(|part| part.signal(Signal::TERM));
+        let twice: Vec<_> = now.clone().filter(|part| part.spec.ends_at_second_signal).collect();
+        if !twice.is_empty() {
+            twice.iter().for_each(|part| part.signal(Signal::TERM));
             thread::sleep(BETWEEN_SIGNALS);
         }
         thread::scope(|scope| {
@@ -208,7 +207,7 @@ impl Supervised {
     fn state(&self) -> PartState {
         let state = self.lock();
         PartState {
-            part: self.spec.name,
+            part: self.spec.name.clone(),
             pid: state.pid.map(|pid| pid.as_raw_nonzero().get()),
             seconds: state.since.elapsed().as_secs(),
             is_stopped: state.wanted != Wanted::Running,
@@ -231,7 +230,7 @@ impl Supervised {
                 let _ = leaving.map(JoinHandle::join);
                 return;
             }
-            let (name, started) = (self.spec.name.name(), Instant::now());
+            let (name, started) = (&*self.spec.name, Instant::now());
             let child = self.spawn(run_dir, writing);
             if let Ok(child) = &child {
                 state.pid = Pid::from_raw(child.id().cast_signed());
@@ -275,7 +274,7 @@ impl Supervised {
     /// Starts the part, and a thread that writes its output to its log. The part does not write the file itself, so
     /// that a full disk cannot stop it.
     fn spawn(&self, run_dir: &Path, writing: &Sender<()>) -> anyhow::Result<std::process::Child> {
-        let name = self.spec.name.name();
+        let name = &self.spec.name;
         let (said, says) = io::pipe()?;
         let program = self.spec.command.first().with_context(|| format!("{name}: no command"))?;
         let child = Command::new("setpriv")
@@ -289,7 +288,7 @@ impl Supervised {
             .stderr(says)
             .spawn()
             .with_context(|| format!("{program} (by setpriv)"))?;
-        let (log, writing) = (self.spec.name.log_in(run_dir), writing.clone());
+        let (log, writing) = (log_in(run_dir, name), writing.clone());
         thread::spawn(move || {
             copy(said, &log);
             drop(writing);
@@ -322,10 +321,7 @@ impl Supervised {
         let (state, waited) = wait.unwrap_or_else(PoisonError::into_inner);
         drop(state);
         if waited.timed_out() {
-            tracing::warn!(
-                part = self.spec.name.name(),
-                "a part did not end in time and is killed"
-            );
+            tracing::warn!(part = &*self.spec.name, "a part did not end in time and is killed");
             self.signal(Signal::KILL);
             drop(self.changed.wait_while(self.lock(), runs));
         }

@@ -14,7 +14,6 @@ use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::parts::Parts;
-use super::settings::Part;
 use super::supervise::{PartState, Request, States};
 
 /// Each part gets 15 s to end, and they stop in two groups.
@@ -76,20 +75,20 @@ impl Supervisor {
     }
 
     /// A part's process id. Fails if the part does not run.
-    pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
+    pub fn pid_of(&self, part: &str) -> anyhow::Result<Pid> {
         let states = self.states()?;
         let pid = states.iter().find(|state| state.part == part).and_then(|state| state.pid);
-        pid.and_then(Pid::from_raw).with_context(|| format!("{} is not running", part.name()))
+        pid.and_then(Pid::from_raw).with_context(|| format!("{part} is not running"))
     }
 
     /// Starts a part. Returns once it runs; it may not be ready yet.
-    pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
-        self.ask(Request::Start(part)).map(drop)
+    pub fn start_part(&self, part: &str) -> anyhow::Result<()> {
+        self.ask(Request::Start(part.to_owned())).map(drop)
     }
 
     /// Stops a part. Returns once it has ended.
-    pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
-        self.ask(Request::Stop(part)).map(drop)
+    pub fn stop_part(&self, part: &str) -> anyhow::Result<()> {
+        self.ask(Request::Stop(part.to_owned())).map(drop)
     }
 
     /// Stops every part and the supervisor, and what is [`left`](Self::left) of a killed one. Returns whether anything
@@ -139,7 +138,7 @@ impl Supervisor {
 
     fn ask(&self, request: Request) -> anyhow::Result<States> {
         let nothing = || self.nothing_runs();
-        let socket = Parts::read(&self.run_dir).with_context(nothing)?.socket;
+        let socket = Parts::here(&self.run_dir).with_context(nothing)?.socket;
         let mut stream = UnixStream::connect(&socket).with_context(nothing)?;
         let mut ask = || -> io::Result<States> {
             stream.set_read_timeout(Some(ANSWERS_WITHIN))?;

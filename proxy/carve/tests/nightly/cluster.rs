@@ -4,10 +4,9 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use carve::local::settings::repository;
-
 use crate::guide::{blocks, follow};
 use crate::shell::Shell;
+use service_kit::testing::repository;
 
 /// The shell first reads the file `CLUSTER`. If kind cannot run, that file defines functions that replace the commands
 /// `kind`, `kubectl` and `curl`, and sets `KUBECTL` for make. With kind, it may be empty.

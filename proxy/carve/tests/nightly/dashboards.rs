@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::prometheus::Prometheus;
 use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
-use carve::local::settings::repository;
 use carve::local::{Key, Share, Stack, http};
 use serde_json::Value;
+use service_kit::testing::repository;
 
 /// The files of the screens. Their queries are the values named `expr`, at any depth.
 const SCREENS: [&str; 2] =

@@ -2,9 +2,8 @@
 
 use std::fs;
 
-use carve::local::settings::repository;
-
 use crate::shell::Shell;
+use service_kit::testing::repository;
 
 /// The README's blocks of commands, and its block with a route file.
 struct Readme {
@@ -34,8 +33,8 @@ fn here(shell: &Shell, commands: &str) -> String {
     let at = &shell.addresses;
     let replaced = [
         ("localhost:8080", at.proxy.to_string()),
-        ("4001", at.old.port().to_string()),
-        ("4002", at.new.port().to_string()),
+        ("4001", at.of("old").port().to_string()),
+        ("4002", at.of("new").port().to_string()),
         ("=my-routes", format!("={}", shell.folder.path().join("my-routes").display())),
     ];
     replaced.iter().fold(commands.to_owned(), |text, (from, to)| text.replace(from, to))

@@ -15,10 +15,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::built;
-use carve::local::Addresses;
-use carve::local::settings::repository;
+use crate::support::{built, demonstration};
+use carve::local::{Addresses, Settings};
 use rustix::process::{Pid, Signal, kill_process};
+use service_kit::testing::repository;
 use tempfile::TempDir;
 
 /// A shell and everything that it starts.
@@ -69,11 +69,12 @@ impl Shell {
     }
 
     fn start(mut command: Command, folder: TempDir, patience: Duration) -> Self {
-        let addresses = Addresses::free().unwrap();
+        let settings = Settings::new("run".into(), Addresses::free().unwrap(), built("carve"));
+        let settings = settings.with_apps(&demonstration(), true).unwrap();
         let (reader, writer) = std::io::pipe().unwrap();
-        let run_dir = ("STACK_RUN_DIR", folder.path().join("run").display().to_string());
-        let listeners = addresses.listeners();
-        let listeners = listeners.into_iter().map(|(name, at, _)| (name, at.to_string()));
+        let run_dir = ("STACK_RUN_DIR".to_owned(), folder.path().join("run").display().to_string());
+        let listeners = settings.listeners().unwrap().into_iter();
+        let listeners = listeners.map(|(name, at, _)| (name, at.to_string()));
         for (variable, value) in listeners.chain([run_dir]) {
             command.arg(format!("{variable}={value}"));
         }
@@ -97,6 +98,7 @@ impl Shell {
                 }
             }
         });
+        let addresses = settings.addresses;
         Shell { folder, addresses, shell, lines, printed: Vec::new(), patience }
     }
 

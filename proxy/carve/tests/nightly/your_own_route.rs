@@ -6,10 +6,9 @@
 
 use std::fs;
 
-use carve::local::settings::repository;
-
 use crate::guide::{blocks, follow};
 use crate::shell::Shell;
+use service_kit::testing::repository;
 
 /// Adapts the guide's commands to this shell's ports and folders, and shortens the steps. The two servers get the ports
 /// of the sides, which `make up` does not start here.
@@ -18,11 +17,11 @@ fn here(shell: &Shell, commands: &str) -> String {
     let routes = shell.folder.path().join("routes");
     let mut commands = commands.replace("/tmp/report-routes", &routes.display().to_string());
     for (port, address) in [
-        ("4000", at.old),
-        ("4001", at.new),
+        ("4000", at.of("old")),
+        ("4001", at.of("new")),
         ("8080", at.proxy),
         // The relay's port; the relay is not started here.
-        ("8443", at.relay),
+        ("8443", at.of("relay")),
         ("42081", at.shadow_admin),
     ] {
         commands = commands.replace(port, &address.port().to_string());

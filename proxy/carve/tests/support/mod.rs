@@ -9,18 +9,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use carve::local::http::{self, Answer};
-use carve::local::{Part, Settings, Stack};
+use carve::local::{Settings, Stack};
+use service_kit::testing::repository;
 pub(crate) use service_kit::testing::{built, holds_within};
 use ureq::Agent;
 
-/// qr-service's binary.
-pub(crate) fn qr_service() -> PathBuf {
-    built("qr-service")
+/// The file of the demonstration's parts.
+pub(crate) fn demonstration() -> PathBuf {
+    repository().join("deploy/demonstration.toml")
 }
 
-/// Starts a stack, which ends with the test.
+/// Starts the demonstration, which ends with the test.
 pub(crate) fn start(change: impl FnOnce(&mut Settings)) -> Stack {
-    Stack::start(&qr_service(), change).unwrap()
+    Stack::start(&built("carve"), Some(&demonstration()), change).unwrap()
+}
+
+/// Sets a word of the demonstration's file.
+pub(crate) fn set(settings: &mut Settings, word: &str, value: &str) {
+    settings.words.insert(word.to_owned(), value.to_owned());
 }
 
 /// Ends a test's load when it is dropped, also by a panic of the test.
@@ -46,8 +52,8 @@ pub(crate) fn ramp_once(stack: &Stack) {
 pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
     let at = &stack.settings().addresses;
     [
-        ("qr-service", format!("http://{}/metrics", at.new_admin)),
-        ("legacy-node", format!("http://{}/metrics", at.old_admin)),
+        ("qr-service", format!("http://{}/metrics", at.of("new_admin"))),
+        ("legacy-node", format!("http://{}/metrics", at.of("old_admin"))),
         ("shadow", format!("http://{}/metrics", at.shadow_admin)),
         ("edge", format!("http://{}/metrics", at.edge)),
         ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
@@ -71,14 +77,14 @@ pub(crate) fn post_json(url: &str, json: &str) -> Answer {
 }
 
 /// Waits until `count` lines of a part's log contain `what`, and returns them. For nginx these are its request lines.
-pub(crate) fn log_lines(settings: &Settings, part: Part, what: &str, count: usize) -> Vec<String> {
+pub(crate) fn log_lines(settings: &Settings, part: &str, what: &str, count: usize) -> Vec<String> {
     let mut found = Vec::new();
-    let file = if part == Part::Nginx { settings.requests_log() } else { settings.log_of(part) };
+    let file = if part == "nginx" { settings.requests_log() } else { settings.log_of(part) };
     let came = holds_within(Duration::from_secs(10), || {
         let log = std::fs::read_to_string(&file).unwrap_or_default();
         found = log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect();
         found.len() >= count
     });
-    assert!(came, "{} has {} lines with {what}, not {count}", part.name(), found.len());
+    assert!(came, "{part} has {} lines with {what}, not {count}", found.len());
     found
 }

@@ -116,6 +116,37 @@ fn a_bet_is_fair() {
     }
 }
 
+/// The mean of g and of k for equal sides with room for so many requests, which stop at their first failure.
+fn mean_of_stopping(rooms: (u32, u32), p: f64, attempted: bool, least: f64) -> (f64, f64) {
+    // Each number of attempts, with its chance and its failures.
+    let ends = |room: u32| {
+        let fails = move |n: u32| (p * (1.0 - p).powf(f64::from(n - 1)), f64::from(n), 1.0);
+        (1..=room).map(fails).chain([((1.0 - p).powf(f64::from(room)), f64::from(room), 0.0)])
+    };
+    let (mut gains, mut events) = (0.0, 0.0);
+    for ((of_new, n, x), (of_old, m, y)) in
+        ends(rooms.0).flat_map(|new| ends(rooms.1).map(move |old| (new, old)))
+    {
+        let share = if attempted { (n + m) / f64::from(rooms.0 + rooms.1) } else { 1.0 };
+        let one = Block { attempted: share, least, ..block((n, x), (m, y)) };
+        gains += of_new * of_old * one.worse(0.0).0;
+        events += of_new * of_old * (x + y);
+    }
+    (gains, events)
+}
+
+#[test]
+fn a_side_with_more_traffic_would_look_worse_if_attempts_that_stop_counted_like_others() {
+    for (rooms, p) in [((100, 4), 0.2), ((95, 5), 0.05), ((50, 5), 0.05)] {
+        let (as_others, k) = mean_of_stopping(rooms, p, false, 1.0);
+        let (without_least, _) = mean_of_stopping(rooms, p, true, 1.0);
+        let (without_attempted, _) = mean_of_stopping(rooms, p, false, 2.0 * k);
+        assert!(as_others > 0.1 && without_least > 0.007 && without_attempted > 0.02, "{rooms:?}");
+        let (fair, _) = mean_of_stopping(rooms, p, true, 2.0 * k);
+        assert!(fair.abs() < 1e-9, "{rooms:?}: {fair}");
+    }
+}
+
 #[test]
 fn equal_sides_lose_and_worse_ones_win() {
     let equal = after(100, block((100.0, 2.0), (100.0, 2.0)), 0.001);

@@ -17,7 +17,7 @@ use crate::folder::{route_dir, write};
 use crate::split::{Split, current};
 use crate::state::{Asked, State, Told};
 use crate::stop_file::Stop;
-use crate::store::{Heard, Store};
+use crate::store::{Claim, Heard, Store};
 use crate::traffic::used_by;
 
 /// If a process has been silent for this long, another process may take over its run. Much shorter than the lease,
@@ -141,29 +141,6 @@ impl Store for OnCluster {
         self.fetch()?.map_or_else(|| current(&self.dir()), Ok)
     }
 
-    /// Writes the split to the ConfigMap. If this process holds a run, the same patch writes the run's state, so that a
-    /// process that takes the run over finds both or neither. Fails if somebody else has changed the split since it was
-    /// last read, or has started or taken over a run.
-    fn publish(&self) -> anyhow::Result<()> {
-        let (split, run) = (current(&self.dir())?, State::load(&self.dir())?);
-        let text = split.render(&self.route);
-        self.cluster.update(|object| {
-            let said = Said::of(&self.route, object);
-            if said.split != self.seen().split.as_deref() {
-                bail!("somebody else has changed the split of {} in the meantime", self.route);
-            }
-            self.expect_holder(&said)?;
-            let mut patch = json!({ self.key("conf"): &text });
-            if let (Some(state), Some(me)) = (&run, &self.seen().holder) {
-                let told = Told { beat: 0, holder: Some(me.clone()), state: state.clone() };
-                patch[self.key("run")] = json!(serde_json::to_string(&told)?);
-            }
-            Ok((Some(patch), ()))
-        })?;
-        self.seen().split = Some(text);
-        Ok(())
-    }
-
     fn stop(&self) -> anyhow::Result<Option<Stop>> {
         Ok(Said::of(&self.route, &self.object()?).stop)
     }
@@ -208,6 +185,28 @@ impl Store for OnCluster {
         }
     }
 
+    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
+        let text = request.map(serde_json::to_string).transpose()?;
+        self.cluster.put(&self.route, "request", text)
+    }
+
+    fn is_asked(&self) -> anyhow::Result<bool> {
+        Ok(Said::of(&self.route, &self.object()?).request.is_some())
+    }
+
+    fn heard(&self) -> Heard {
+        self.seen().heard
+    }
+
+    fn take_request(&self) -> Option<Asked> {
+        self.seen().request.take()
+    }
+    fn claim(&self) -> Option<&dyn Claim> {
+        Some(self)
+    }
+}
+
+impl Claim for OnCluster {
     fn take(&self) -> anyhow::Result<()> {
         if let Some(holder) = self.holder()? {
             bail!("the split is held by the run of {holder}");
@@ -219,27 +218,27 @@ impl Store for OnCluster {
         self.copy_run()
     }
 
-    fn let_go(&self, state: &State) -> anyhow::Result<()> {
-        let text = serde_json::to_string(&Told::last(state))?;
+    /// Writes the split to the ConfigMap. If this process holds a run, the same patch writes the run's state, so that a
+    /// process that takes the run over finds both or neither. Fails if somebody else has changed the split since it was
+    /// last read, or has started or taken over a run.
+    fn publish(&self) -> anyhow::Result<()> {
+        let (split, run) = (current(&self.dir())?, State::load(&self.dir())?);
+        let text = split.render(&self.route);
         self.cluster.update(|object| {
-            self.expect_holder(&Said::of(&self.route, object))?;
-            Ok((Some(json!({ self.key("run"): &text })), ()))
+            let said = Said::of(&self.route, object);
+            if said.split != self.seen().split.as_deref() {
+                bail!("somebody else has changed the split of {} in the meantime", self.route);
+            }
+            self.expect_holder(&said)?;
+            let mut patch = json!({ self.key("conf"): &text });
+            if let (Some(state), Some(me)) = (&run, &self.seen().holder) {
+                let told = Told { beat: 0, holder: Some(me.clone()), state: state.clone() };
+                patch[self.key("run")] = json!(serde_json::to_string(&told)?);
+            }
+            Ok((Some(patch), ()))
         })?;
-        self.seen().holder = None;
+        self.seen().split = Some(text);
         Ok(())
-    }
-
-    fn is_carried_on(&self) -> bool {
-        true
-    }
-
-    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
-        let text = request.map(serde_json::to_string).transpose()?;
-        self.cluster.put(&self.route, "request", text)
-    }
-
-    fn is_asked(&self) -> anyhow::Result<bool> {
-        Ok(Said::of(&self.route, &self.object()?).request.is_some())
     }
 
     /// Writes the state of the run that this process holds, with a rising count, and takes a waiting request. Does
@@ -271,11 +270,13 @@ impl Store for OnCluster {
         Ok(())
     }
 
-    fn heard(&self) -> Heard {
-        self.seen().heard
-    }
-
-    fn take_request(&self) -> Option<Asked> {
-        self.seen().request.take()
+    fn let_go(&self, state: &State) -> anyhow::Result<()> {
+        let text = serde_json::to_string(&Told::last(state))?;
+        self.cluster.update(|object| {
+            self.expect_holder(&Said::of(&self.route, object))?;
+            Ok((Some(json!({ self.key("run"): &text })), ()))
+        })?;
+        self.seen().holder = None;
+        Ok(())
     }
 }

@@ -208,7 +208,7 @@ impl<'a> Run<'a> {
                     let is_paused = self.state.phase == Phase::Paused;
                     // On a cluster another process takes the run over and keeps it paused. On one machine a person
                     // resumes it, and wants it to go on.
-                    if is_paused && self.around.nginx.store.is_carried_on() {
+                    if is_paused && self.around.nginx.store.claim().is_some() {
                         let why = self.state.reason.clone();
                         return Ok(self.stay(Phase::Paused, &why));
                     }

@@ -1,17 +1,17 @@
-//! Simulates ramps of an invented route, request by request. Shows how often the standard tests roll back equal sides,
-//! and how soon they detect a worse one.
-//!
-//!     make simulate
+//! Simulates ramps of an invented route, request by request: how often the standard tests roll back equal sides, and how
+//! soon they detect a worse one. `make simulate` checks and prints it.
 //!
 //! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer if a worse side lacks a proof. It is
 //! judged every 5 s. [`upstream`] simulates nginx and edge. The shadow compares a tenth of the requests.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the tables")]
+
 mod ramp;
+mod tests;
 mod upstream;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{Write as _, stderr, stdout};
 
 use anyhow::{Context, ensure};
 use evidence::Gates;
@@ -140,12 +140,14 @@ fn gates(scenario: Scenario) -> anyhow::Result<Gates> {
     Gates::of(&Route::parse("simulated", &format!("path = \"/\"\n{sessions}"))?)
 }
 
-fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let ramps =
-        arguments.next().map_or(Ok(1000), |text| text.parse()).context("how many ramps?")?;
-    let only = arguments.next();
-    let (mut out, mut broken) = (stdout().lock(), Vec::new());
+/// Prints the tables with as many ramps a cell as the variable RAMPS says, only of rows whose name contains ROWS. Does
+/// nothing without RAMPS. Fails if a cell is not as promised.
+#[test]
+fn tables() -> anyhow::Result<()> {
+    let Ok(ramps) = std::env::var("RAMPS") else { return Ok(()) };
+    let ramps = ramps.parse().context("RAMPS: how many ramps?")?;
+    let only = std::env::var("ROWS").unwrap_or_default();
+    let mut broken = Vec::new();
     for (scenarios, is_worse) in [(equal(), false), (worse(), true)] {
         let title = if is_worse {
             "the new side is worse: rolled back, median / p90, hurt"
@@ -154,12 +156,9 @@ fn main() -> anyhow::Result<()> {
         };
         let columns =
             ASSIGNED.iter().flat_map(|(_, name)| RATES.map(|rate| format!("{name}, {rate}/s")));
-        writeln!(out, "| {title} | {} |", columns.collect::<Vec<_>>().join(" | "))?;
-        writeln!(out, "| --- |{}", " --- |".repeat(ASSIGNED.len() * RATES.len()))?;
-        for scenario in scenarios {
-            if only.as_ref().is_some_and(|only| !scenario.name.contains(only)) {
-                continue;
-            }
+        println!("| {title} | {} |", columns.collect::<Vec<_>>().join(" | "));
+        println!("| --- |{}", " --- |".repeat(ASSIGNED.len() * RATES.len()));
+        for scenario in scenarios.into_iter().filter(|it| it.name.contains(&only)) {
             let (mut row, mut tests) = (format!("| {} |", scenario.name), BTreeMap::new());
             let gates = gates(scenario)?;
             for (assigned, rate) in
@@ -177,14 +176,11 @@ fn main() -> anyhow::Result<()> {
                     }
                 }
             }
-            writeln!(out, "{row}")?;
-            writeln!(stderr(), "{}: {tests:?}", scenario.name)?;
+            println!("{row}");
+            eprintln!("{}: {tests:?}", scenario.name);
         }
-        writeln!(out)?;
+        println!();
     }
     ensure!(broken.is_empty(), "not as promised: {}", broken.join("; "));
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;
