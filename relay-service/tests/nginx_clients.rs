@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 use service_kit::testing::{connect, eventually, exchange, get};
-use support::clients::{body, fill, head, receive};
+use support::clients::{fill, head, receive};
 use support::edge::Edge;
 
 /// nginx reads no further than the relay's window, and looks for its client only when it reads or writes.

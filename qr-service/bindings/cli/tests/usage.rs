@@ -76,7 +76,10 @@ fn one_line_names_the_flag_and_its_bad_value() {
             &["a", "-f", "pdf", "--scale", "9"],
             "--scale: pdf has no pixels; give --format png, svg, pbm, zpl or epl",
         ),
-        (&["a", "--width-mm", "9"], "--width-mm: png has no millimetres; give --format pdf, eps, zpl or epl"),
+        (
+            &["a", "--width-mm", "9"],
+            "--width-mm: png has no millimetres; give --format pdf, eps, zpl or epl",
+        ),
         (
             &["a", "-f", "eps", "--dark", "f00"],
             "--dark: eps has no colours; give --format png or svg",
