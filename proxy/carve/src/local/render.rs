@@ -119,7 +119,10 @@ fn upstreams(
     let (at, sides) = (&settings.addresses, sides(settings)?);
     let names = names::that_answer(names::lookup(urls(&sides, carve, routes)));
     // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
-    let socket = settings.new_socket().ok().flatten();
+    let socket = match settings.sides {
+        Some(_) => None,
+        None => settings.new_socket().ok().flatten(),
+    };
     Ok(Upstreams {
         old: sides.old,
         new: socket.map_or(sides.new, SideUrl::Unix),
