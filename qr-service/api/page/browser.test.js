@@ -16,7 +16,7 @@ import {
   picture,
 } from '../../../legacy-node/test/support/browser.js';
 import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
-import { applies } from './form.js';
+import { applies, learn } from './form.js';
 
 const baseUrl = (process.env.STACK_URL ?? process.env.BASE_URL)?.replace(/\/$/, '');
 assert.ok(baseUrl, 'run `carve with -- node --test qr-service/api/page/browser.test.js`');
@@ -125,8 +125,14 @@ describe('the playground', () => {
         mode: 'byte',
       },
       ...{ rmqr_height: 11, rmqr_width: 27 },
+      ...{ finder_color: '036', gradient_color: '036', frame: 'rounded', top_left_shape: 'circle' },
     };
-    const formats = ['png', 'svg', 'pdf', 'eps', 'txt', 'json', 'zpl', 'epl'].map((it) => [it, 'qr']);
+    const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
+    learn(document.paths['/v1/qr'].get.parameters);
+    const formats = ['png', 'svg', 'pdf', 'eps', 'txt', 'json', 'zpl', 'epl'].map((it) => [
+      it,
+      'qr',
+    ]);
     for (const [format, kind] of [...formats, ['png', 'micro'], ['png', 'rmqr']]) {
       for (const [name, value] of Object.entries(given)) {
         const query = new URLSearchParams({ text: '1', format, kind, [name]: value });

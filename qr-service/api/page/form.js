@@ -5,7 +5,14 @@
 /** The groups of options. The last one also gets all options that are in no group. */
 const GROUPS = [
   ['Size and format', 'format size scale width_mm dpi margin'],
-  ['Colours and shapes', 'dark light shape finder_shape logo logo_size caption'],
+  [
+    'Colours and shapes',
+    'dark light gradient_color gradient gradient_angle shape finder_shape finder_color frame caption logo logo_size background',
+  ],
+  [
+    'Each finder pattern',
+    'top_left_color top_left_shape top_right_color top_right_shape bottom_left_color bottom_left_shape',
+  ],
   [
     'Symbol',
     'kind level boost version_min version_max rmqr_height rmqr_width mask mode eci gs1 part',
@@ -14,6 +21,11 @@ const GROUPS = [
 ].map(([heading, names]) => [heading, names.split(' ')]);
 /** The schemas of the options, which name the formats and kinds of symbol that have an option; the others refuse it. */
 const schemas = {};
+
+/** Learns the options from the parameters of the document. */
+export function learn(parameters) {
+  for (const { name, schema } of parameters) schemas[name] = schema;
+}
 
 /** Whether an option has an effect with this format and kind. */
 export function applies(name, format, kind) {
@@ -127,7 +139,7 @@ export function field({ name, schema, description, required }) {
 
 /** The options of the document in groups, all closed. */
 export function groups(parameters) {
-  for (const { name, schema } of parameters) schemas[name] = schema;
+  learn(parameters);
   const named = new Set(GROUPS.flatMap(([, names]) => names));
   const rest = parameters.map((it) => it.name).filter((name) => !named.has(name));
   return GROUPS.map(([heading, names], index) => {

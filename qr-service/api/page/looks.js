@@ -6,8 +6,9 @@ export const LOOKS = [
   ['Plain', {}],
   ['Rounded', { shape: 'rounded', finder_shape: 'rounded' }],
   ['Dots', { shape: 'dots', finder_shape: 'circle' }],
-  ['Blue', { dark: '0b3d91', finder_shape: 'rounded' }],
-  ['Sepia', { dark: '5b2a12', light: 'fff4e0', shape: 'rounded' }],
+  ['Gradient', { dark: '024', gradient_color: '07a', shape: 'rounded', finder_shape: 'rounded' }],
+  ['Two inks', { dark: '0b3d91', finder_color: 'b3261e', finder_shape: 'rounded' }],
+  ['Framed', { shape: 'rounded', frame: 'rounded', caption: 'Scan me' }],
 ];
 const OPTIONS = [...new Set(LOOKS.flatMap(([, look]) => Object.keys(look)))];
 

@@ -98,12 +98,12 @@ async function check(picture) {
 function showPicture(blob) {
   URL.revokeObjectURL(picture.src);
   picture.src = URL.createObjectURL(blob);
-  const { text, page = '' } = values(form);
+  const { text, background = '' } = values(form);
   picture.alt = text ? `QR code of ${text}` : 'QR code';
   picture.hidden = false;
   at('characters').hidden = true;
   // What is transparent shows the page that the picture is for.
-  frame.style.background = page && `#${page.replace('#', '')}`;
+  frame.style.background = background && `#${background.replace('#', '')}`;
 }
 
 function describe(headers, bytes) {

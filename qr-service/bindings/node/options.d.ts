@@ -75,6 +75,33 @@ export interface QrOptionsOfService {
   shape?: 'square' | 'dots' | 'rounded' | null;
   /** Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`. */
   finder_shape?: 'square' | 'rounded' | 'circle' | null;
+  /** Colour of the finder patterns, if it is not that of the dark modules. */
+  finder_color?: string | null;
+  /** Colour of the finder pattern at the top left, instead of `finder_color`. */
+  top_left_color?: string | null;
+  /** Shape of the finder pattern at the top left, instead of `finder_shape`. */
+  top_left_shape?: 'square' | 'rounded' | 'circle' | null;
+  /** Colour of the finder pattern at the top right. */
+  top_right_color?: string | null;
+  /** Shape of the finder pattern at the top right. */
+  top_right_shape?: 'square' | 'rounded' | 'circle' | null;
+  /** Colour of the finder pattern at the bottom left. */
+  bottom_left_color?: string | null;
+  /** Shape of the finder pattern at the bottom left. */
+  bottom_left_shape?: 'square' | 'rounded' | 'circle' | null;
+  /** Colour to which `dark` changes across the symbol, for `png`, `svg` and `pdf`. Only for `qr`. */
+  gradient_color?: string | null;
+  /** The way from `dark` to `gradient_color`. */
+  gradient?: 'linear' | 'radial' | null;
+  /** Direction of a linear gradient in degrees: 0 is to the right, 90 is down. */
+  gradient_angle?: number | null;
+  /** A line around the quiet zone in the dark colour, which also holds the caption, in the light one. Only for `qr`. */
+  frame?: 'square' | 'rounded' | null;
+  /**
+   * Colour of what is below the picture, by which transparent colours are judged. With it, `dark=transparent`
+   * leaves the dark modules out, so that a dark page shows through.
+   */
+  background?: string | null;
   /** The characters of `txt`: half blocks, or ASCII. */
   style?: 'blocks' | 'ascii' | null;
   /** The modules to draw as characters in `txt`: `light` for a dark terminal, `dark` for paper. */

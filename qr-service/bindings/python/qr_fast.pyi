@@ -35,6 +35,18 @@ def draw(
     light: str | None = None,
     shape: Literal["square", "dots", "rounded"] | None = None,
     finder_shape: Literal["square", "rounded", "circle"] | None = None,
+    finder_color: str | None = None,
+    top_left_color: str | None = None,
+    top_left_shape: Literal["square", "rounded", "circle"] | None = None,
+    top_right_color: str | None = None,
+    top_right_shape: Literal["square", "rounded", "circle"] | None = None,
+    bottom_left_color: str | None = None,
+    bottom_left_shape: Literal["square", "rounded", "circle"] | None = None,
+    gradient_color: str | None = None,
+    gradient: Literal["linear", "radial"] | None = None,
+    gradient_angle: int | None = None,
+    frame: Literal["square", "rounded"] | None = None,
+    background: str | None = None,
     style: Literal["blocks", "ascii"] | None = None,
     ink: Literal["light", "dark"] | None = None,
     title: str | None = None,
@@ -73,6 +85,19 @@ def draw(
         default for `pdf` and `eps`.
     shape: Shape of the modules, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
     finder_shape: Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
+    finder_color: Colour of the finder patterns, if it is not that of the dark modules.
+    top_left_color: Colour of the finder pattern at the top left, instead of `finder_color`.
+    top_left_shape: Shape of the finder pattern at the top left, instead of `finder_shape`.
+    top_right_color: Colour of the finder pattern at the top right.
+    top_right_shape: Shape of the finder pattern at the top right.
+    bottom_left_color: Colour of the finder pattern at the bottom left.
+    bottom_left_shape: Shape of the finder pattern at the bottom left.
+    gradient_color: Colour to which `dark` changes across the symbol, for `png`, `svg` and `pdf`. Only for `qr`.
+    gradient: The way from `dark` to `gradient_color`.
+    gradient_angle: Direction of a linear gradient in degrees: 0 is to the right, 90 is down.
+    frame: A line around the quiet zone in the dark colour, which also holds the caption, in the light one. Only for `qr`.
+    background: Colour of what is below the picture, by which transparent colours are judged. With it, `dark=transparent`
+        leaves the dark modules out, so that a dark page shows through.
     style: The characters of `txt`: half blocks, or ASCII.
     ink: The modules to draw as characters in `txt`: `light` for a dark terminal, `dark` for paper.
     title: Title for screen readers, for `svg`.

@@ -11,7 +11,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use qr_core::{Color, Error};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::definition::{any_text, boolean, integer, number, one_of, text};
+use crate::definition::{Definition, any_text, boolean, integer, number, one_of, text};
 use crate::{names, parameters};
 
 /// The most pixels a side, or 16.8 million in a square picture.
@@ -28,6 +28,12 @@ const PICTURES: &[&str] = &["png", "svg", "pdf", "eps"];
 const PIXELS: &[&str] = &["png", "svg"];
 const LABELS: &[&str] = &["zpl", "epl"];
 const QR: &[&str] = &["qr"];
+/// Formats that have gradients.
+const SHADED: &[&str] = &["png", "svg", "pdf"];
+/// The colour, and the shape, of finder patterns.
+const FINDER_COLOR: Definition =
+    any_text().example("#036").pattern(COLOUR).formats(PICTURES).kinds(QR);
+const ONE_SHAPE: Definition = one_of(FinderShape::NAMED).formats(PICTURES).kinds(QR);
 
 parameters! {
     /// What to encode, and how to draw it. `text` or `data` is required; all other options have a default.
@@ -101,6 +107,32 @@ parameters! {
         /// Shape of the three finder patterns, for `png`, `svg`, `pdf` and `eps`. Only for `qr`.
         finder_shape: Option<FinderShape> = one_of(FinderShape::NAMED).default("square")
             .formats(PICTURES).kinds(QR),
+        /// Colour of the finder patterns, if it is not that of the dark modules.
+        finder_color: Option<Ink> = FINDER_COLOR,
+        /// Colour of the finder pattern at the top left, instead of `finder_color`.
+        top_left_color: Option<Ink> = FINDER_COLOR,
+        /// Shape of the finder pattern at the top left, instead of `finder_shape`.
+        top_left_shape: Option<FinderShape> = ONE_SHAPE,
+        /// Colour of the finder pattern at the top right.
+        top_right_color: Option<Ink> = FINDER_COLOR,
+        /// Shape of the finder pattern at the top right.
+        top_right_shape: Option<FinderShape> = ONE_SHAPE,
+        /// Colour of the finder pattern at the bottom left.
+        bottom_left_color: Option<Ink> = FINDER_COLOR,
+        /// Shape of the finder pattern at the bottom left.
+        bottom_left_shape: Option<FinderShape> = ONE_SHAPE,
+        /// Colour to which `dark` changes across the symbol, for `png`, `svg` and `pdf`. Only for `qr`.
+        gradient_color: Option<Ink> = FINDER_COLOR.formats(SHADED),
+        /// The way from `dark` to `gradient_color`.
+        gradient: Option<Gradient> = one_of(Gradient::NAMED).default("linear").formats(SHADED).kinds(QR),
+        /// Direction of a linear gradient in degrees: 0 is to the right, 90 is down.
+        gradient_angle: Option<u32> = integer(0, 359).default("45").formats(SHADED).kinds(QR),
+        /// A line around the quiet zone in the dark colour, which also holds the caption, in the light one. Only for `qr`.
+        frame: Option<Frame> = one_of(Frame::NAMED).formats(PICTURES).kinds(QR),
+        /// Colour of what is below the picture, by which transparent colours are judged. With it, `dark=transparent`
+        /// leaves the dark modules out, so that a dark page shows through.
+        background: Option<Ink> = any_text().default("fff").example("#123").pattern(COLOUR)
+            .formats(PICTURES),
         /// Logo in the middle, for `png`, `svg`, `pdf` and `eps`: a PNG, JPEG or WebP of up to 256 kB and 4 million
         /// pixels, as a `data:` URI in Base64, or as a file in a form. URLs are not fetched. With a logo, the default
         /// level is H, and the version rises until each block of error correction can spare the codewords that the logo
@@ -301,6 +333,28 @@ names! {
         Rounded = "rounded",
         /// A circle within a ring that is as round as decoders can still find.
         Circle = "circle",
+    }
+}
+
+names! {
+    /// A kind of gradient.
+    #[derive(Default)]
+    pub Gradient {
+        /// Along a line.
+        #[default]
+        Linear = "linear",
+        /// From the middle to the corners.
+        Radial = "radial",
+    }
+}
+
+names! {
+    /// A shape of frames.
+    pub Frame {
+        /// With square corners.
+        Square = "square",
+        /// With round corners.
+        Rounded = "rounded",
     }
 }
 

@@ -4,11 +4,12 @@ mod contradictions;
 
 use qr_core::{Color, Data};
 
+use crate::artwork::LINE;
 use crate::fault::{Code, Fault};
 use crate::label::Dots;
 use crate::options::{
-    Compression, FinderShape, Format, Ink, InkedModules, Kind, LevelName, Logo, MAX_MM, Mode,
-    Options, Shape, Style,
+    Compression, FinderShape, Format, Frame, Gradient, Ink, InkedModules, Kind, LevelName, Logo,
+    MAX_MM, Mode, Options, Shape, Style,
 };
 use contradictions::{contradiction, contradictions_of};
 
@@ -21,6 +22,9 @@ const DEFAULT_DPI: u32 = 203;
 const BILL_MM: f64 = 46.0;
 /// Width of a logo's field as a share of the symbol's width.
 const DEFAULT_LOGO: f64 = 0.2;
+
+/// Direction of a linear gradient, in degrees: to the lower right.
+const DEFAULT_ANGLE: u32 = 45;
 
 /// A picture to make. Equal plans give the same bytes.
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -35,51 +39,97 @@ pub struct Plan {
     pub caption: Option<String>,
     /// The picture to draw.
     pub picture: PicturePlan,
-    /// Shapes and logo.
+    /// Shapes, colours and logo.
     pub look: Look,
+    /// The colour below the picture.
+    pub background: Color,
 }
 
-/// Shapes and logo.
+/// Shapes, colours and logo.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Look {
     /// Shape of the modules.
     pub shape: Shape,
-    /// Shape of the finder patterns.
-    pub finders: FinderShape,
+    /// The finder patterns: top left, top right, bottom left.
+    pub finders: [Finder; 3],
     /// Shape of the finder patterns' cores, if it differs. No option sets this, only the URLs of other services.
     pub finder_cores: Option<FinderShape>,
-    /// Colour of the finder patterns, if it differs from that of the dark modules. No option sets this either.
-    pub finder_color: Option<Color>,
+    /// The colours of the dark modules, if they have more than one.
+    pub gradient: Option<GradientPlan>,
+    /// The line around the picture.
+    pub frame: Option<Frame>,
+    /// Whether the light modules are drawn, and the dark ones left out.
+    pub is_cut_out: bool,
     /// The logo in the middle.
     pub logo: Option<LogoPlan>,
     /// Whether the Swiss cross takes the place of a logo.
     pub has_swiss_cross: bool,
 }
 
+/// The look of a finder pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
+pub struct Finder {
+    /// Its shape.
+    pub shape: FinderShape,
+    /// Its colour, if it differs from that of the dark modules.
+    pub color: Option<Ink>,
+}
+
+/// A change from the dark colour to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
+pub struct GradientPlan {
+    /// Its kind.
+    pub kind: Gradient,
+    /// The other colour.
+    pub to: Color,
+    /// The direction of a linear one, in degrees clockwise from the right.
+    pub angle: u32,
+}
+
 impl Look {
     /// Whether the picture has only squares in one colour, and neither logo nor cross.
     pub fn is_plain(&self) -> bool {
         self.logo.is_none()
-            && self.finder_color.is_none()
+            && self.gradient.is_none()
+            && self.frame.is_none()
+            && self.finders.iter().all(|finder| finder.color.is_none())
             && !self.has_shapes()
             && !self.has_swiss_cross
+            && !self.is_cut_out
     }
 
     /// Whether modules or finder patterns have another shape than squares.
     pub fn has_shapes(&self) -> bool {
         let is_square = |finders: FinderShape| finders == FinderShape::Square;
         self.shape != Shape::Square
-            || !is_square(self.finders)
+            || !self.finders.iter().all(|finder| is_square(finder.shape))
             || !self.finder_cores.is_none_or(is_square)
     }
 
     /// The look that the options ask for.
     pub(crate) fn of(options: &Options) -> Self {
+        let finder = |(color, shape): (Option<Ink>, Option<FinderShape>)| Finder {
+            shape: shape.or(options.finder_shape).unwrap_or_default(),
+            color: color
+                .or(options.finder_color)
+                .filter(|color| options.gradient_color.is_some() || Some(*color) != options.dark),
+        };
         Look {
             shape: options.shape.unwrap_or_default(),
-            finders: options.finder_shape.unwrap_or_default(),
+            finders: [
+                (options.top_left_color, options.top_left_shape),
+                (options.top_right_color, options.top_right_shape),
+                (options.bottom_left_color, options.bottom_left_shape),
+            ]
+            .map(finder),
             finder_cores: None,
-            finder_color: None,
+            gradient: options.gradient_color.map(|to| GradientPlan {
+                kind: options.gradient.unwrap_or_default(),
+                to: to.0,
+                angle: options.gradient_angle.unwrap_or(DEFAULT_ANGLE),
+            }),
+            frame: options.frame,
+            is_cut_out: options.dark.is_some_and(|dark| dark.0.alpha == 0),
             has_swiss_cross: options.has_swiss_cross,
             logo: options.logo.as_ref().map(|logo| LogoPlan {
                 file: logo.clone(),
@@ -249,11 +299,11 @@ pub struct Inks {
 }
 
 impl Inks {
-    /// The same colours as a screen shows them, on white paper.
+    /// The same colours as a screen shows them; paper without ink is transparent.
     pub fn seen(self) -> Colors {
         Colors {
             dark: self.dark.map_or(Color::BLACK, |ink| ink.0),
-            light: self.light.map_or(Color::WHITE, |ink| ink.0),
+            light: self.light.map_or(Color::TRANSPARENT, |ink| ink.0),
         }
     }
 }
@@ -284,12 +334,14 @@ impl Plan {
             true => (0, BILL_MM),
             false => (symbol.kind().quiet_zone(), DEFAULT_MM),
         };
-        let margin = options.margin.unwrap_or(quiet_zone);
+        // The frame is outside the quiet zone.
+        let margin = options.margin.unwrap_or(quiet_zone) + look.frame.map_or(0, |_| LINE);
         let fit = options.size.map(Fit::Size).or(options.scale.map(Fit::Scale));
         let colors = Colors {
             dark: options.dark.map_or(Color::BLACK, |ink| ink.0),
             light: options.light.map_or(Color::WHITE, |ink| ink.0),
         };
+        let background = options.background.map_or(Color::WHITE, |ink| ink.0);
         let width = Length(options.width_mm.unwrap_or(default_mm).min(MAX_MM));
         let dots = Dots { dpi: options.dpi.unwrap_or(DEFAULT_DPI), width, scale: options.scale };
         let is_drawn = |ink: &Ink| ink.0.alpha > 0;
@@ -332,7 +384,7 @@ impl Plan {
         };
         match content {
             Some(content) if faults.is_empty() => {
-                Ok(Plan { content, symbol, margin, caption, picture, look })
+                Ok(Plan { content, symbol, margin, caption, picture, look, background })
             }
             _ => Err(faults),
         }

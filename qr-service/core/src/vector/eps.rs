@@ -61,7 +61,8 @@ pub fn write_eps<'a>(
     print.overlays.iter().for_each(|overlay| put_overlay(overlay, out));
     if let Some(caption) = &page.caption {
         let (size, x, y) = (Decimal(caption.size), Decimal(caption.at.0), Decimal(caption.at.1));
-        let _ = write!(out, "\n{FONT}{dark} {x} {y} moveto 1 -1 scale /F {size} selectfont\n<");
+        let color = print.caption_color.unwrap_or(print.dark).operator(FILL);
+        let _ = write!(out, "\n{FONT}{color} {x} {y} moveto 1 -1 scale /F {size} selectfont\n<");
         for line in caption.hex.as_bytes().chunks(MAX_LINE - 1) {
             out.extend(line.iter().map(|digit| char::from(*digit)));
             out.push('\n');

@@ -40,6 +40,12 @@ pub fn write_pdf<'a>(
     if page.caption.is_some() {
         let _ = write!(resources, "/Font<</F {} 0 R>>", FIRST_PICTURE + pictures.len());
     }
+    if let Some(shading) = print.shading {
+        let (module, left, top) = (page.module, Decimal(page.left), Decimal(page.top));
+        let matrix = format!("{module:.6} 0 0 -{module:.6} {left} {top}");
+        let _ =
+            write!(resources, "/Pattern<</P<</PatternType 2/Matrix[{matrix}]/Shading{shading}>>>>");
+    }
     pdf.object(format_args!(
         "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {width} {height}]/Resources<<{resources}>>/Contents 4 0 R>>"
     ));
@@ -92,7 +98,8 @@ fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
             format_args!("{light} 0 0 {} {} re f\n", Decimal(width), Decimal(height)),
         );
     }
-    let (dark, module) = (print.dark.operator(FILL), page.module);
+    let (solid, module) = (print.dark.operator(FILL), page.module);
+    let dark = print.shading.map_or(solid, |_| "/Pattern cs /P scn".to_owned());
     put(&mut content, format_args!("{dark} {module:.6} 0 0 -{module:.6} "));
     put(&mut content, format_args!("{} {} cm\n", Decimal(page.left), Decimal(page.top)));
     match print.outline {
@@ -121,10 +128,11 @@ fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
     }
     if let Some(caption) = &page.caption {
         let (size, (x, y)) = (Decimal(caption.size), caption.at);
-        let (x, y, dark) = (Decimal(x), Decimal(y), print.dark.operator(FILL));
+        let color = print.caption_color.unwrap_or(print.dark).operator(FILL);
+        let (x, y) = (Decimal(x), Decimal(y));
         // The page's y goes down, letters go up.
         let line =
-            format_args!("{dark} BT /F {size} Tf 1 0 0 -1 {x} {y} Tm <{}> Tj ET\n", caption.hex);
+            format_args!("{color} BT /F {size} Tf 1 0 0 -1 {x} {y} Tm <{}> Tj ET\n", caption.hex);
         put(&mut content, line);
     }
     content

@@ -28,8 +28,13 @@ pub struct Print<'a> {
     pub outline: Option<&'a [Step]>,
     /// Pictures and areas to draw over the symbol, in this order.
     pub overlays: &'a [Overlay<'a>],
-    /// A line of text below the quiet zone, in Helvetica and in the dark colour. A long line gets a smaller font size.
+    /// A shading dictionary of PDF that colours the dark modules instead of `dark`, in modules from the symbol's upper
+    /// left corner, y down. An EPS has none.
+    pub shading: Option<&'a str>,
+    /// A line of text below the quiet zone, in Helvetica. A long line gets a smaller font size.
     pub caption: Option<&'a str>,
+    /// The colour of the caption; `None` is that of the dark modules.
+    pub caption_color: Option<PrintColor>,
 }
 
 impl Default for Print<'_> {
@@ -43,7 +48,9 @@ impl Default for Print<'_> {
             light: None,
             outline: None,
             overlays: &[],
+            shading: None,
             caption: None,
+            caption_color: None,
         }
     }
 }
@@ -164,7 +171,9 @@ impl<'a> Print<'a> {
         light: impl Into<Option<PrintColor>> = "Print::default().light(PrintColor::Cmyk([0, 0, 20, 0]))",
         outline: impl Into<Option<&'a [Step]>> = "Print::default().outline(None)",
         overlays: &'a [Overlay<'a>] = "Print::default().overlays(&[])",
+        shading: impl Into<Option<&'a str>> = "Print::default().shading(\"<</ShadingType 2>>\")",
         caption: impl Into<Option<&'a str>> = "Print::default().caption(\"Our menu\")",
+        caption_color: impl Into<Option<PrintColor>> = "Print::default().caption_color(PrintColor::BLACK)",
     }
 
     /// The widest page, in millimetres: PDF's limit is 14400 points.

@@ -88,10 +88,8 @@ impl<'a> Svg<'a> {
     /// ```
     pub fn write_head<'m>(&self, modules: impl Into<Modules<'m>>, out: &mut String) {
         let modules = modules.into();
-        let margins = 2 * u64::from(self.margin_modules);
-        let below = self.line(&modules).map_or(0.0, |(_, line)| line.height);
-        let width = modules.width() as u64 + margins;
-        let height = (modules.height() as u64 + margins) as f64 + below;
+        let width = modules.width() as u64 + 2 * u64::from(self.margin_modules);
+        let height = self.height(modules);
         out.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
         if let Some(size_px) = self.size_px {
             let height_px = f64::from(size_px) * height / width as f64;
@@ -112,6 +110,20 @@ impl<'a> Svg<'a> {
 }
 
 impl Svg<'_> {
+    /// The height of the picture in modules, with the caption.
+    ///
+    /// ```
+    /// use qr_core::{Level, Svg, encode};
+    ///
+    /// assert_eq!(Svg::default().height(&encode("text", Level::M)?), 29.0);
+    /// # Ok::<(), qr_core::Error>(())
+    /// ```
+    pub fn height<'m>(&self, modules: impl Into<Modules<'m>>) -> f64 {
+        let modules = modules.into();
+        let below = self.line(&modules).map_or(0.0, |(_, line)| line.height);
+        (modules.height() as u64 + 2 * u64::from(self.margin_modules)) as f64 + below
+    }
+
     /// Appends everything after the dark modules: the caption, and the end of the document.
     #[doc = example!(
         let mut svg = String::new();

@@ -5,10 +5,11 @@ use std::io::Write;
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
 use qr_core::Color;
 
+use super::pixels::STEPS;
 use super::{Artwork, Pixels};
 
 /// Writes a PNG of `size_px` pixels a side, the symbol centred, with a palette of 16 colours, or in true colour with
-/// opacity if there is a logo or a second colour.
+/// opacity if there is a logo or another colour.
 ///
 /// # Errors
 /// Those of the encoder. Writing to a vector adds none.
@@ -23,7 +24,7 @@ pub(crate) fn write_png(
     let mut file = Vec::with_capacity(4096);
     let mut encoder = Encoder::new(&mut file, size_px as u32, size_px as u32);
     encoder.set_compression(Compression::Balanced);
-    let has_colors = art.logo.is_some() || art.finder_color.is_some();
+    let has_colors = art.logo.is_some() || art.gradient.is_some() || art.has_own_color();
     if has_colors {
         encoder.set_color(ColorType::Rgba);
     } else {
@@ -75,13 +76,28 @@ impl<'a> Rows<'a> {
         y.checked_sub(self.before).filter(|row| *row < self.pixels.side())
     }
 
+    /// Writes the steps of row `y`. Returns the row of the symbol.
+    fn write_steps(&mut self, y: usize) -> Option<usize> {
+        let (before, side) = (self.before, self.pixels.side());
+        let row = self.row_of(y);
+        self.steps.fill(0);
+        if let Some(row) = row {
+            self.pixels.write_steps(row, &mut self.steps[before..before + side]);
+        }
+        let Some(frame) = self.pixels.art.look.frame else { return row };
+        let wide = self.steps.len();
+        // A caption is below, and never as high as the picture is wide.
+        let high = if self.pixels.art.has_caption { 2 * wide } else { wide };
+        for (x, step) in self.steps.iter_mut().enumerate() {
+            let cover = frame.cover((x, y), (wide, high), self.pixels.scale);
+            *step = (*step).max((cover * f64::from(STEPS)).round() as u8);
+        }
+        row
+    }
+
     /// Row `y` with two pixels per byte.
     fn steps(&mut self, y: usize) -> &[u8] {
-        let (before, side) = (self.before, self.pixels.side());
-        match self.row_of(y) {
-            Some(row) => self.pixels.write_steps(row, &mut self.steps[before..before + side]),
-            None => self.steps.fill(0),
-        }
+        self.write_steps(y);
         self.bytes.clear();
         let pair = |pair: &[u8]| pair[0] << 4 | pair.get(1).copied().unwrap_or(0);
         self.bytes.extend(self.steps.chunks(2).map(pair));
@@ -90,13 +106,14 @@ impl<'a> Rows<'a> {
 
     /// Row `y` with four bytes per pixel.
     fn colors(&mut self, y: usize) -> &[u8] {
-        let range = self.before..self.before + self.pixels.side();
-        match self.row_of(y) {
-            Some(row) => {
-                let steps = &mut self.steps[range.clone()];
-                self.pixels.write_colors(row, steps, &mut self.colors[range]);
-            }
-            None => self.colors.fill(self.pixels.palette[0]),
+        let row = self.write_steps(y);
+        for (color, step) in self.colors.iter_mut().zip(&self.steps) {
+            *color = self.pixels.palette[usize::from(*step)];
+        }
+        if let Some(row) = row {
+            let range = self.before..self.before + self.pixels.side();
+            let steps = &mut self.steps[range.clone()];
+            self.pixels.write_colors(row, steps, &mut self.colors[range]);
         }
         self.bytes.clear();
         let rgba = |color: &Color| [color.red, color.green, color.blue, color.alpha];

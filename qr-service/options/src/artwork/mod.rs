@@ -1,10 +1,13 @@
 //! Pictures with shapes other than squares, or with a logo.
 //!
 //! `crate::place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, `vector` draws the same
-//! shapes as SVG, and `print` for PDF and EPS. Lengths are in modules; the origin is the symbol's top left corner.
+//! shapes as SVG, and `print` for PDF and EPS. `gradient` has the colour of a point, `frame` the line around it. Lengths
+//! are in modules; the origin is the symbol's top left corner.
 
 #[cfg(feature = "shapes")]
 mod file;
+mod frame;
+mod gradient;
 #[cfg(feature = "image")]
 mod image;
 mod pixels;
@@ -22,7 +25,9 @@ use crate::symbol::Encoded;
 pub use crate::place::LogoField;
 #[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
-pub use pixels::Pixels;
+pub(crate) use frame::LINE;
+use gradient::Gradient;
+pub use pixels::{Pixels, STEPS, between};
 #[cfg(any(feature = "eps", feature = "pdf"))]
 pub(crate) use print::with_overlays;
 use swiss_cross::SwissCross;
@@ -66,35 +71,37 @@ pub type Area = (bool, &'static [(f64, f64)]);
 /// A symbol of kind `qr` with shapes and maybe a logo.
 pub struct Artwork<'a> {
     modules: Modules<'a>,
-    shape: Shape,
-    finders: FinderShape,
-    finder_cores: FinderShape,
-    finder_color: Option<Color>,
+    look: &'a Look,
+    gradient: Option<Gradient>,
+    /// Whether a caption follows.
+    #[cfg(feature = "shapes")]
+    has_caption: bool,
     logo: Option<(LogoField, &'a dyn LogoPixels)>,
     colors: Colors,
 }
 
 impl<'a> Artwork<'a> {
     /// The artwork of a plan and its symbol; `None` if the picture is plain or its format has no shapes.
-    pub fn of(plan: &Plan, encoded: &'a Encoded, logo: Option<&'a dyn LogoPixels>) -> Option<Self> {
+    pub fn of(
+        plan: &'a Plan,
+        encoded: &'a Encoded,
+        logo: Option<&'a dyn LogoPixels>,
+    ) -> Option<Self> {
         if matches!(plan.picture, PicturePlan::Txt { .. } | PicturePlan::Json) {
             return None;
         }
-        let Look { shape, finders, finder_cores, finder_color, .. } = plan.look;
+        let (modules, colors, look) = (encoded.symbol.modules(), plan.picture.colors(), &plan.look);
+        let gradient = |plan| Gradient::new(plan, colors.dark, modules.width());
         let art = Artwork {
-            modules: encoded.symbol.modules(),
-            shape,
-            finders,
-            finder_cores: finder_cores.unwrap_or(finders),
-            finder_color,
-            logo: encoded.place.zip(if plan.look.has_swiss_cross {
-                Some(&SwissCross)
-            } else {
-                logo
-            }),
-            colors: plan.picture.colors(),
+            modules,
+            look,
+            gradient: look.gradient.map(gradient),
+            #[cfg(feature = "shapes")]
+            has_caption: plan.caption.is_some(),
+            logo: encoded.place.zip(if look.has_swiss_cross { Some(&SwissCross) } else { logo }),
+            colors,
         };
-        (!plan.look.is_plain()).then_some(art)
+        (!look.is_plain()).then_some(art)
     }
 
     /// The colour of the light modules.
@@ -116,11 +123,21 @@ impl<'a> Artwork<'a> {
         (x < FINDER && (y < FINDER || y >= far)) || (x >= far && y < FINDER)
     }
 
-    /// Whether it has more than squares in one colour, not counting the logo.
+    /// Whether a finder pattern has a colour of its own.
+    #[cfg(any(feature = "eps", feature = "pdf", feature = "shapes"))]
+    fn has_own_color(&self) -> bool {
+        self.look.finders.iter().any(|finder| finder.color.is_some())
+    }
+
+    /// The colour of a caption on the frame: the light one, without its opacity.
+    fn caption_on_frame(&self) -> Color {
+        over(self.colors.light, Color::WHITE)
+    }
+
+    /// Whether the modules' own outline is not what is filled.
     #[cfg(any(feature = "eps", feature = "pdf"))]
-    fn has_shapes(&self) -> bool {
-        let squares = [self.finders, self.finder_cores].iter().all(|it| *it == FinderShape::Square);
-        self.shape != Shape::Square || !squares || self.finder_color.is_some()
+    fn has_outline(&self) -> bool {
+        self.look.has_shapes() || self.look.is_cut_out || self.has_own_color()
     }
 
     /// Calls `each` with the rectangles of the dark modules outside finders and logo: position, size, and the radii of
@@ -131,7 +148,7 @@ impl<'a> Artwork<'a> {
             while x < self.size() {
                 let start = x;
                 // Each dot is drawn separately; modules of other shapes that touch in a row form one rectangle.
-                while self.is_dark(x, y) && (self.shape != Shape::Dots || x == start) {
+                while self.is_dark(x, y) && (self.look.shape != Shape::Dots || x == start) {
                     x += 1;
                 }
                 if x == start {
@@ -139,7 +156,7 @@ impl<'a> Artwork<'a> {
                     continue;
                 }
                 let (at, size) = ((start as f64, y as f64), ((x - start) as f64, 1.0));
-                match self.shape {
+                match self.look.shape {
                     Shape::Dots => {
                         let inset = (1.0 - DOT) / 2.0;
                         each((at.0 + inset, at.1 + inset), (DOT, DOT), [DOT / 2.0; 4]);
@@ -156,15 +173,14 @@ impl<'a> Artwork<'a> {
         }
     }
 
-    /// Calls `each` likewise with the rectangles of the finder patterns: the outer edge, the hole in it, and the core,
-    /// to be filled even-odd.
-    fn each_finder(&self, mut each: impl FnMut((f64, f64), (f64, f64), [f64; 4])) {
-        let [outer, ring, core] = self.finder_radii();
-        for (x, y) in self.finder_corners() {
-            for (inset, radius) in [(0.0, outer), (1.0, ring), (2.0, core)] {
-                let side = FINDER as f64 - 2.0 * inset;
-                each((x as f64 + inset, y as f64 + inset), (side, side), [radius; 4]);
-            }
+    /// Calls `each` likewise with the rectangles of a finder pattern: the outer edge, the hole in it, and the core, to be
+    /// filled even-odd.
+    fn each_ring(&self, index: usize, mut each: impl FnMut((f64, f64), (f64, f64), [f64; 4])) {
+        let [outer, ring, core] = self.finder_radii(index);
+        let (x, y) = self.finder_corners()[index];
+        for (inset, radius) in [(0.0, outer), (1.0, ring), (2.0, core)] {
+            let side = FINDER as f64 - 2.0 * inset;
+            each((x as f64 + inset, y as f64 + inset), (side, side), [radius; 4]);
         }
     }
 
@@ -187,18 +203,32 @@ impl<'a> Artwork<'a> {
     /// Decoders fit lines to both edges of the dark ring and follow them across the symbol. On a full circle the
     /// direction of these lines changes with every pixel of size, so `rxing` lost the symbol at some scales. If
     /// 2.5 modules of each edge are straight, `rxing` reads all scales; the core may be a full circle.
-    fn finder_radii(&self) -> [f64; 3] {
-        let (outer, ring) = match self.finders {
+    fn finder_radii(&self, index: usize) -> [f64; 3] {
+        let shape = self.look.finders[index].shape;
+        let (outer, ring) = match shape {
             FinderShape::Square => (0.0, 0.0),
             FinderShape::Rounded => (2.0, 1.0),
             FinderShape::Circle => (2.25, 1.25),
         };
-        let core = match self.finder_cores {
+        let core = match self.look.finder_cores.unwrap_or(shape) {
             FinderShape::Square => 0.0,
             FinderShape::Rounded => 0.8,
             FinderShape::Circle => 1.5,
         };
         [outer, ring, core]
+    }
+
+    /// The finder patterns, those without a colour of their own first.
+    fn by_color(&self) -> [usize; 3] {
+        let mut all = [0, 1, 2];
+        all.sort_by_key(|index| self.look.finders[*index].color.is_some());
+        all
+    }
+
+    /// The first finder pattern with the shape of this one.
+    fn same_shape(&self, index: usize) -> usize {
+        let shape = self.look.finders[index].shape;
+        self.look.finders.iter().position(|finder| finder.shape == shape).unwrap_or(index)
     }
 
     /// The top left corners of the finder patterns.

@@ -9,21 +9,22 @@ use super::{Artwork, DOT, FINDER, LogoPixels, over};
 use crate::options::Shape;
 
 /// Number of steps from light to dark.
-pub(super) const STEPS: u8 = 15;
+pub const STEPS: u8 = 15;
 
 /// Draws rows of pixels of a symbol without its quiet zone.
 pub struct Pixels<'a> {
-    art: &'a Artwork<'a>,
+    pub(super) art: &'a Artwork<'a>,
     /// Pixels per module.
-    scale: usize,
+    pub(super) scale: usize,
     /// Stencils of a module, indexed by the bits of its round corners; a single one for dots and squares.
     modules: Vec<Vec<u8>>,
-    finder: Vec<u8>,
+    /// Stencils of the finder patterns. One with the shape of an earlier one is empty.
+    finders: [Vec<u8>; 3],
     logo: Option<PlacedLogo<'a>>,
     /// The colours of the steps from light to dark.
     pub(super) palette: Vec<Color>,
-    /// The same for the finder patterns, if they have their own colour.
-    finder_palette: Option<Vec<Color>>,
+    /// The same for each finder pattern that has its own colour.
+    finder_palettes: [Option<Vec<Color>>; 3],
 }
 
 /// A logo with at most as many pixels as are drawn, and its position.
@@ -41,7 +42,7 @@ impl<'a> Pixels<'a> {
     /// Prepares to draw with `scale` pixels per module, at least 1.
     pub fn new(art: &'a Artwork<'a>, scale: usize) -> Self {
         let module = |corners: usize| {
-            stencil(scale, scale, |u, v| match art.shape {
+            stencil(scale, scale, |u, v| match art.look.shape {
                 Shape::Square => -1.0,
                 Shape::Dots => (u - 0.5).hypot(v - 0.5) - DOT / 2.0,
                 Shape::Rounded => {
@@ -51,23 +52,28 @@ impl<'a> Pixels<'a> {
                 }
             })
         };
-        let count = if art.shape == Shape::Rounded { 16 } else { 1 };
-        let [outer, ring, core] = art.finder_radii();
-        let finder = stencil(FINDER * scale, scale, |u, v| {
-            let (x, y) = ((u - 3.5).abs(), (v - 3.5).abs());
-            let ring = rounded(x, y, 2.5, ring);
-            rounded(x, y, 1.5, core).min(rounded(x, y, 3.5, outer).max(-ring))
-        });
+        let count = if art.look.shape == Shape::Rounded { 16 } else { 1 };
+        let finder = |index: usize| {
+            let [outer, ring, core] = art.finder_radii(index);
+            stencil(FINDER * scale, scale, |u, v| {
+                let (x, y) = ((u - 3.5).abs(), (v - 3.5).abs());
+                let ring = rounded(x, y, (2.5, 2.5), ring);
+                let outer = rounded(x, y, (3.5, 3.5), outer);
+                rounded(x, y, (1.5, 1.5), core).min(outer.max(-ring))
+            })
+        };
+        let finders =
+            [0, 1, 2].map(|it| if art.same_shape(it) == it { finder(it) } else { vec![] });
         let (light, dark) = (art.colors.light, art.colors.dark);
         let palette = |dark: Color| (0..=STEPS).map(|step| between(light, dark, step)).collect();
         Pixels {
             art,
             scale,
             modules: (0..count).map(module).collect(),
-            finder,
+            finders,
             logo: PlacedLogo::new(art, scale),
             palette: palette(dark),
-            finder_palette: art.finder_color.map(palette),
+            finder_palettes: art.look.finders.map(|finder| finder.color.map(|ink| palette(ink.0))),
         }
     }
 
@@ -82,7 +88,7 @@ impl<'a> Pixels<'a> {
         row.fill(0);
         let (line, sub) = (y / scale, y % scale);
         for x in (0..art.size()).filter(|x| art.is_dark(*x, line)) {
-            let stencil = match art.shape {
+            let stencil = match art.look.shape {
                 Shape::Rounded => {
                     let corners = art.round_corners(x, line);
                     let bits =
@@ -94,10 +100,11 @@ impl<'a> Pixels<'a> {
             row[x * scale..][..scale].copy_from_slice(&stencil[sub * scale..][..scale]);
         }
         let wide = FINDER * scale;
-        for (left, top) in art.finder_corners() {
+        for (index, (left, top)) in art.finder_corners().into_iter().enumerate() {
             if (top..top + FINDER).contains(&line) {
                 let at = (y - top * scale) * wide;
-                row[left * scale..][..wide].copy_from_slice(&self.finder[at..at + wide]);
+                let stencil = &self.finders[art.same_shape(index)][at..at + wide];
+                row[left * scale..][..wide].copy_from_slice(stencil);
             }
         }
     }
@@ -119,19 +126,27 @@ impl<'a> Pixels<'a> {
     /// Writes row `y` with the logo. `steps` is a buffer of the same length.
     pub fn write_colors(&self, y: usize, steps: &mut [u8], colors: &mut [Color]) {
         self.write_steps(y, steps);
-        for (color, step) in colors.iter_mut().zip(&*steps) {
-            *color = self.palette[usize::from(*step)];
+        let module = |pixel: usize| (pixel as f64 + 0.5) / self.scale as f64;
+        for (x, (color, step)) in colors.iter_mut().zip(&*steps).enumerate() {
+            *color = match &self.art.gradient {
+                Some(gradient) if *step > 0 => {
+                    between(self.palette[0], gradient.color_at(module(x), module(y)), *step)
+                }
+                _ => self.palette[usize::from(*step)],
+            };
         }
         self.color_finders(y, steps, colors);
         self.add_logo(y, colors);
     }
 
-    /// Gives the finder patterns of row `y` their own colour, if they have one.
+    /// Gives the finder patterns of row `y` their own colours, if they have some.
     fn color_finders(&self, y: usize, steps: &[u8], colors: &mut [Color]) {
-        let Some(palette) = &self.finder_palette else { return };
         let wide = FINDER * self.scale;
-        for (left, top) in self.art.finder_corners() {
-            if (top..top + FINDER).contains(&(y / self.scale)) {
+        let palettes = self.finder_palettes.iter();
+        for ((left, top), palette) in self.art.finder_corners().into_iter().zip(palettes) {
+            if let Some(palette) = palette
+                && (top..top + FINDER).contains(&(y / self.scale))
+            {
                 let range = left * self.scale..left * self.scale + wide;
                 for (color, step) in colors[range.clone()].iter_mut().zip(&steps[range]) {
                     *color = palette[usize::from(*step)];
@@ -168,14 +183,21 @@ fn stencil(side: usize, scale: usize, distance: impl Fn(f64, f64) -> f64) -> Vec
     (0..side * side).map(step).collect()
 }
 
-/// Distance of a point from the edge of a square around the origin with rounded corners. `half` is half of the
-/// square's side; `x` and `y` are the absolute values of the point's coordinates.
-fn rounded(x: f64, y: f64, half: f64, radius: f64) -> f64 {
-    let (x, y) = (x - half + radius, y - half + radius);
+/// Distance of a point from the edge of a rectangle around the origin with rounded corners. `half` is half of its width
+/// and height; `x` and `y` are the absolute values of the point's coordinates.
+pub(super) fn rounded(x: f64, y: f64, half: (f64, f64), radius: f64) -> f64 {
+    let (x, y) = (x - half.0 + radius, y - half.1 + radius);
     x.max(0.0).hypot(y.max(0.0)) + x.max(y).min(0.0) - radius
 }
 
-fn between(light: Color, dark: Color, step: u8) -> Color {
+/// The colour at a step from light to dark, 0 to [`STEPS`].
+pub fn between(light: Color, dark: Color, step: u8) -> Color {
+    // Next to a transparent colour only the opacity changes; its own red, green and blue would be an edge.
+    let (light, dark) = match (light.alpha, dark.alpha) {
+        (0, _) => (Color { alpha: 0, ..dark }, dark),
+        (_, 0) => (light, Color { alpha: 0, ..light }),
+        _ => (light, dark),
+    };
     let mix = |light: u8, dark: u8| {
         let sum = u32::from(light) * u32::from(STEPS - step) + u32::from(dark) * u32::from(step);
         ((sum + u32::from(STEPS) / 2) / u32::from(STEPS)) as u8

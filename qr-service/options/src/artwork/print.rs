@@ -1,8 +1,8 @@
 //! Shapes and logos in PDF and EPS.
 
-use qr_core::{Color, Overlay, Print, PrintColor, Step};
+use qr_core::{Color, Overlay, Print, PrintColor, Step, Svg};
 
-use super::{Artwork, LogoField, LogoPixels, over, reduced_size};
+use super::{Artwork, LINE, LogoField, LogoPixels, over, reduced_size};
 use crate::options::Ink;
 use crate::plan::Inks;
 
@@ -26,17 +26,40 @@ pub(crate) fn with_overlays<T>(
     let light = inks.light.map(print_color);
     let print = print.dark(inks.dark.map_or(PrintColor::BLACK, print_color)).light(light);
     let Some(art) = art else { return write(&print) };
+    let margin = f64::from(print.margin_modules);
+    let width = art.size() as f64 + 2.0 * margin;
+    // An SVG with the same caption has the same height.
+    let svg = Svg::default().margin_modules(print.margin_modules).caption(print.caption);
+    let height = svg.height(art.modules);
     let mut shapes = Vec::new();
     let mut areas: Vec<(PrintColor, Vec<Step>)> = Vec::new();
-    if art.has_shapes() {
+    let mut print = print;
+    if art.look.is_cut_out {
+        // The light modules are drawn instead of a background.
+        add_rectangle(&mut shapes, (-margin, -margin), (width, height), [0.0; 4]);
+        print = print.dark(light.unwrap_or(WHITE)).light(None);
+    }
+    if art.has_outline() {
         art.each_module(|at, size, radii| add_rectangle(&mut shapes, at, size, radii));
-        let mut finders = Vec::new();
-        art.each_finder(|at, size, radii| add_rectangle(&mut finders, at, size, radii));
-        match art.finder_color {
-            Some(color) => areas.push((print_color(color.into()), finders)),
-            None => shapes.append(&mut finders),
+    }
+    for index in (0..3).filter(|_| art.has_outline()) {
+        let mut rings = Vec::new();
+        art.each_ring(index, |at, size, radii| add_rectangle(&mut rings, at, size, radii));
+        match art.look.finders[index].color {
+            Some(color) => areas.push((print_color(color), rings)),
+            None => shapes.append(&mut rings),
         }
     }
+    if let Some(frame) = art.look.frame {
+        let mut edge = Vec::new();
+        add_rectangle(&mut edge, (-margin, -margin), (width, height), [frame.radius(); 4]);
+        let (line, hole) = (f64::from(LINE), width - 2.0 * f64::from(LINE));
+        add_rectangle(&mut edge, (line - margin, line - margin), (hole, hole), [0.0; 4]);
+        areas.push((print.dark, edge));
+        print = print.caption_color(light.unwrap_or(WHITE));
+    }
+    let shading = art.gradient.map(|gradient| gradient.shading());
+    print = print.shading(shading.as_deref());
     let mut picture = None;
     if let Some((place, pixels)) = art.logo {
         let field = place.start as f64;
@@ -52,12 +75,12 @@ pub(crate) fn with_overlays<T>(
             Some(drawn) => areas.extend(drawn.iter().map(|(is_black, corners)| {
                 (if *is_black { PrintColor::BLACK } else { WHITE }, polygon(corners, &place))
             })),
-            None => picture = Some(Picture::new(pixels, &place, inks.seen().light)),
+            None => picture = Some(Picture::new(pixels, &place, art.caption_on_frame())),
         }
     }
     let overlays = areas.iter().map(|(color, outline)| Overlay::Area { color: *color, outline });
     let overlays: Vec<_> = overlays.chain(picture.as_ref().map(Picture::overlay)).collect();
-    let outline = (!shapes.is_empty()).then_some(&shapes[..]);
+    let outline = art.has_outline().then_some(&shapes[..]);
     write(&print.outline(outline).overlays(&overlays))
 }
 

@@ -8,28 +8,70 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use qr_core::{Color, Svg};
 
-use super::{Artwork, LogoField, LogoPixels, reduced_size};
+use super::gradient::Gradient;
+use super::{Artwork, LINE, LogoField, LogoPixels, reduced_size};
+use crate::options::Gradient as Kind;
 
 /// Writes an SVG with the shapes and the logo; everything else comes from `svg`.
 pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
     let mut out = String::new();
-    svg.write_head(art.modules, &mut out);
     let margin = svg.margin_modules;
-    put(&mut out, format_args!("<g transform=\"translate({margin} {margin})\""));
-    put(&mut out, format_args!("{}><path d=\"", Fill(svg.dark)));
-    art.each_module(|at, size, radii| put_rectangle(&mut out, at, size, radii));
-    out.push_str("\"/><path fill-rule=\"evenodd\"");
-    if let Some(color) = art.finder_color {
-        put(&mut out, format_args!("{}", Fill(color)));
+    let (width, height) = (art.size() as f64 + 2.0 * f64::from(margin), svg.height(art.modules));
+    let is_cut_out = art.look.is_cut_out;
+    // The background of a picture with holes is a part of the path.
+    let light = if is_cut_out { Color::TRANSPARENT } else { svg.light };
+    svg.light(light).write_head(art.modules, &mut out);
+    if let Some(frame) = art.look.frame {
+        put(&mut out, format_args!("<path fill-rule=\"evenodd\"{} d=\"", Fill(svg.dark)));
+        put_rectangle(&mut out, (0.0, 0.0), (width, height), [frame.radius(); 4]);
+        let (line, hole) = (f64::from(LINE), width - 2.0 * f64::from(LINE));
+        put_rectangle(&mut out, (line, line), (hole, hole), [0.0; 4]);
+        out.push_str("\"/>");
     }
-    out.push_str(" d=\"");
-    art.each_finder(|at, size, radii| put_rectangle(&mut out, at, size, radii));
+    let gradient = art.gradient.as_ref().map(|gradient| put_gradient(&mut out, gradient));
+    put(&mut out, format_args!("<g transform=\"translate({margin} {margin})\""));
+    let solid = Fill(if is_cut_out { svg.light } else { svg.dark });
+    let fill = gradient.map_or(solid.to_string(), |name| format!(" fill=\"url(#{name})\""));
+    out.push_str(&fill);
+    out.push_str("><path fill-rule=\"evenodd\" d=\"");
+    if is_cut_out {
+        let edge = -f64::from(margin);
+        put_rectangle(&mut out, (edge, edge), (width, height), [0.0; 4]);
+    }
+    art.each_module(|at, size, radii| put_rectangle(&mut out, at, size, radii));
+    // Those with a colour of their own come last, because each begins a path.
+    for index in art.by_color() {
+        if let Some(color) = art.look.finders[index].color {
+            put(&mut out, format_args!("\"/><path fill-rule=\"evenodd\"{} d=\"", Fill(color.0)));
+        }
+        art.each_ring(index, |at, size, radii| put_rectangle(&mut out, at, size, radii));
+    }
     out.push_str("\"/></g>");
     if let Some((place, pixels)) = &art.logo {
         put_logo(&mut out, place, *pixels, margin);
     }
-    svg.write_tail(art.modules, &mut out);
+    let on_frame = art.look.frame.map(|_| art.caption_on_frame());
+    svg.dark(on_frame.unwrap_or(svg.dark)).write_tail(art.modules, &mut out);
     out
+}
+
+/// Defines a gradient. Returns its name, which only equal gradients have, because a page may contain several pictures.
+fn put_gradient(out: &mut String, gradient: &Gradient) -> String {
+    let Gradient { kind, from, to, ends: [(x1, y1), (x2, y2)] } = gradient;
+    let place = match kind {
+        Kind::Linear => format!("x1=\"{x1:.2}\" y1=\"{y1:.2}\" x2=\"{x2:.2}\" y2=\"{y2:.2}\""),
+        Kind::Radial => format!("cx=\"{x1:.2}\" cy=\"{y1:.2}\" r=\"{:.2}\"", gradient.length()),
+    };
+    let tag = format!("{}Gradient", kind.as_str());
+    let name = format!("{tag}{from}{to}{x1:.2}_{y1:.2}").replace(['#', '.', '-'], "_");
+    put(
+        out,
+        format_args!(
+            "<{tag} id=\"{name}\" gradientUnits=\"userSpaceOnUse\" {place}>\
+             <stop stop-color=\"{from}\"/><stop offset=\"1\" stop-color=\"{to}\"/></{tag}>"
+        ),
+    );
+    name
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {

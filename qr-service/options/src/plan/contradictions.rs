@@ -5,7 +5,7 @@ use qr_core::Helvetica;
 use super::Look;
 use crate::definition::Parameters;
 use crate::fault::{Code, Fault};
-use crate::options::{Compression, Format, Ink, Kind, LevelName, Mode, Options};
+use crate::options::{Compression, Format, Gradient, Ink, Kind, LevelName, Mode, Options};
 
 /// Heights and widths of rMQR symbols, in modules (ISO/IEC 23941).
 const RMQR_HEIGHTS: [u8; 6] = [7, 9, 11, 13, 15, 17];
@@ -25,6 +25,7 @@ pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault>
     if options.compression == Some(Compression::Smallest) && is_more {
         faults.push(contradiction("compression", "smallest excludes shapes, a logo and a caption"));
     }
+    check_look(options, format, &mut faults);
     if options.size.is_some() && options.scale.is_some() {
         faults.push(contradiction("scale", "size is given too; one of them decides"));
     }
@@ -75,13 +76,14 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
         faults.push(contradiction("scale", "width_mm is given too; one of them decides"));
     }
     let is_print = matches!(format, Format::Pdf | Format::Eps);
-    for (name, ink) in [("dark", options.dark), ("light", options.light)] {
+    for (name, ink) in colors_of(options) {
         let Some(Ink(color, inks)) = ink else { continue };
         if inks.is_some() && matches!(format, Format::Png | Format::Svg) {
             let detail = format!("{} has no inks, only pdf and eps", format.as_str());
             faults.push(contradiction(name, detail).suggest(format!("use {color}")));
         }
-        if is_print && color.alpha < 255 && (name == "dark" || color.alpha > 0) {
+        let may_be_transparent = matches!(name, "dark" | "light") && color.alpha == 0;
+        if is_print && color.alpha < 255 && !may_be_transparent {
             faults
                 .push(contradiction(name, "print has no opacity").suggest("use an opaque colour"));
         }
@@ -113,6 +115,74 @@ fn check_caption(caption: &str, is_print: bool, faults: &mut Vec<Fault>) {
     } else if Helvetica::width_em(caption) > MOST_EM {
         let detail = "its letters would be smaller than a fortieth of the picture's width";
         faults.push(Fault::new("caption", Code::TooLong, detail).suggest("shorten it"));
+    }
+}
+
+/// The options that are colours.
+fn colors_of(options: &Options) -> [(&'static str, Option<Ink>); 8] {
+    [
+        ("dark", options.dark),
+        ("light", options.light),
+        ("finder_color", options.finder_color),
+        ("top_left_color", options.top_left_color),
+        ("top_right_color", options.top_right_color),
+        ("bottom_left_color", options.bottom_left_color),
+        ("gradient_color", options.gradient_color),
+        ("background", options.background),
+    ]
+}
+
+/// Refuses colours and frames that exclude each other.
+fn check_look(options: &Options, format: Format, faults: &mut Vec<Fault>) {
+    let is_opaque = |ink: &Ink| ink.0.alpha == 255;
+    let has_gradient = options.gradient_color.is_some();
+    let is_radial = options.gradient == Some(Gradient::Radial);
+    let mut colors = [options.dark, options.gradient_color].into_iter().flatten();
+    let is_cut_out = Look::of(options).is_cut_out;
+    let has_light = options.light.is_some_and(|ink| ink.0.alpha > 0);
+    let is_print = matches!(format, Format::Pdf | Format::Eps);
+    let quiet_zone = Kind::Qr.quiet_zone();
+    let no_color = "there is no gradient_color";
+    let is_dark = "it has the colour dark, which is transparent";
+    for (name, is_wrong, detail) in [
+        ("gradient", !has_gradient && options.gradient.is_some(), no_color),
+        ("gradient_angle", !has_gradient && options.gradient_angle.is_some(), no_color),
+        (
+            "gradient_angle",
+            has_gradient && is_radial && options.gradient_angle.is_some(),
+            "a radial gradient has no direction",
+        ),
+        (
+            "gradient_color",
+            has_gradient && !colors.all(|ink| is_opaque(&ink) && ink.1.is_none()),
+            "a gradient is between two opaque colours of a screen",
+        ),
+        (
+            "background",
+            options.background.is_some_and(|ink| !is_opaque(&ink)),
+            "it is below everything, so it is opaque",
+        ),
+        (
+            "margin",
+            options.frame.is_some() && options.margin.is_some_and(|margin| margin < quiet_zone),
+            "a frame is around the quiet zone of 4 modules",
+        ),
+        (
+            "dark",
+            is_cut_out && options.kind.is_some_and(|kind| kind != Kind::Qr),
+            "only qr can leave its dark modules out",
+        ),
+        (
+            "dark",
+            is_cut_out && is_print && !has_light,
+            "only light modules are left, so give light",
+        ),
+        ("caption", is_cut_out && options.caption.is_some(), is_dark),
+        ("frame", is_cut_out && options.frame.is_some(), is_dark),
+    ] {
+        if is_wrong {
+            faults.push(contradiction(name, detail));
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::v1::plan::Plan;
 
 /// The version of the pictures of `/v1/`, in addition to `qr_core::OUTPUT_VERSION`. It must change whenever their bytes
 /// change.
-const OUTPUT_VERSION: u32 = 9;
+const OUTPUT_VERSION: u32 = 10;
 
 /// The strong tag of a plan's picture: the same for all ways to ask for the picture, but different for each
 /// version of the output.

@@ -45,9 +45,15 @@ impl Letters {
         Letters::new(words, (width_px / 16.0).min(0.98 * width_px / in_sizes), color)
     }
 
-    /// Adds the caption to a PNG, `quiet_px` below the picture, on a background of the colour `light`. Fails if a word
-    /// is wider than the picture, or the caption is higher than the picture is wide.
-    pub(crate) fn below(&self, png: &[u8], light: Color, quiet_px: u32) -> Result<Vec<u8>, Fault> {
+    /// Adds the caption to a PNG, `quiet_px` below the picture. `behind` is the colour of a pixel behind it, given its
+    /// column, its row below the picture, and the number of these rows. Fails if a word is wider than the picture, or
+    /// the caption is higher than the picture is wide.
+    pub(crate) fn below(
+        &self,
+        png: &[u8],
+        behind: impl Fn(usize, usize, usize) -> Color,
+        quiet_px: u32,
+    ) -> Result<Vec<u8>, Fault> {
         let mut decoder = Decoder::new(Cursor::new(png));
         decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
         let mut reader = decoder.read_info().map_err(|error| failed(&error))?;
@@ -72,9 +78,10 @@ impl Letters {
             }
             stream.write_all(&line).map_err(|error| failed(&error))?;
         }
-        for row in strip.coverage.chunks(width as usize) {
+        for (y, row) in strip.coverage.chunks(width as usize).enumerate() {
             line.clear();
-            for covered in row {
+            for (x, covered) in row.iter().enumerate() {
+                let light = behind(x, y, strip.height() as usize);
                 let alpha = ((u32::from(self.color.alpha) * u32::from(*covered) + 127) / 255) as u8;
                 let Color { red, green, blue, alpha } = over(Color { alpha, ..self.color }, light);
                 line.extend([red, green, blue, alpha]);

@@ -6,10 +6,9 @@
 
 use qr_core::{Color, Modules};
 
-use crate::v1::artwork::{Artwork, Pixels};
+use crate::v1::artwork::{Artwork, Pixels, over};
 use crate::v1::fault::{Code, Fault};
 use crate::v1::options::{FinderShape, Kind, Shape};
-use crate::v1::picture::over_white;
 use crate::v1::plan::{Colors, Fit, PicturePlan, Plan};
 use crate::v1::reader::{self, GreyImage};
 use crate::v1::same::is_same;
@@ -77,17 +76,18 @@ pub(crate) fn check(
     art: Option<&Artwork<'_>>,
 ) -> Result<(), Fault> {
     let colors = plan.picture.colors();
-    let greys = check_contrast(colors)?;
-    if let Some(dark) = plan.look.finder_color {
-        check_contrast(Colors { dark, ..colors })
-            .map_err(|fault| Fault { parameter: "finder_color".to_owned(), ..fault })?;
+    let greys = check_contrast("dark", colors, plan.background)?;
+    let others = plan.look.finders.iter().filter_map(|finder| Some(finder.color?.0));
+    let others = others.map(|color| ("finder_color", color));
+    for (name, dark) in others.chain(plan.look.gradient.map(|it| ("gradient_color", it.to))) {
+        check_contrast(name, Colors { dark, ..colors }, plan.background)?;
     }
     let modules = encoded.symbol.modules();
     let scale = seen_scale(plan, modules);
     let kind = plan.symbol.kind();
     let reads_at = |scale: f64| {
         let picture = match art {
-            Some(art) => render_art(art, modules.width(), scale),
+            Some(art) => render_art(art, modules.width(), scale, plan.background),
             None => render(modules, scale, greys, kind),
         };
         let found = reader::read(&picture, &[kind], 1);
@@ -115,18 +115,23 @@ pub(crate) fn check(
     if reads { Ok(()) } else { Err(unreadable(plan, modules, scale)) }
 }
 
-/// Checks the contrast. Returns the greys of dark and light, as a camera sees them on white paper.
-fn check_contrast(colors: Colors) -> Result<(u8, u8), Fault> {
-    let (dark, light) = (luma(over_white(colors.dark)), luma(over_white(colors.light)));
+/// Checks the contrast of dark modules in the colour `name`. Returns the greys of dark and light, as a camera sees them
+/// on the page.
+fn check_contrast(name: &str, colors: Colors, page: Color) -> Result<(u8, u8), Fault> {
+    let (dark, light) = (luma(over(colors.dark, page)), luma(over(colors.light, page)));
     if dark >= light {
         let detail = "dark is not darker than light; many readers cannot read such a symbol";
-        return Err(Fault::new("dark", Code::Contrast, detail).suggest("swap dark and light"));
+        let fault = Fault::new(name, Code::Contrast, detail);
+        return Err(fault.suggest(match colors.dark.alpha {
+            0 => "give the dark colour that is below as background, and a light one as light",
+            _ => "swap dark and light",
+        }));
     }
     let contrast = light - dark;
     if contrast < MIN_CONTRAST {
         let percent = f64::from(contrast) / 2.55;
         let detail = format!("dark and light differ by only {percent:.0} % of black and white");
-        let fault = Fault::new("dark", Code::Contrast, detail).at_least(40);
+        let fault = Fault::new(name, Code::Contrast, detail).at_least(40);
         return Err(fault.suggest("use a darker dark or a lighter light"));
     }
     Ok((dark, light))
@@ -188,20 +193,20 @@ fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind)
     GreyImage { width: width as u32, height: rows.len() as u32, grey }
 }
 
-/// Draws shapes and logo with `scale` pixels per module, over white paper. At whole scales these are the pixels of a
+/// Draws shapes and logo with `scale` pixels per module, over the page. At whole scales these are the pixels of a
 /// PNG, at other scales means of such pixels.
-fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> GreyImage {
+fn render_art(art: &Artwork<'_>, size: usize, scale: f64, page: Color) -> GreyImage {
     const MARGIN: usize = 4;
     let whole = scale.ceil().max(1.0);
     let pixels = Pixels::new(art, whole as usize);
     let (side, before) = (pixels.side(), MARGIN * whole as usize);
     let full = side + 2 * before;
     let (mut steps, mut colors) = (vec![0; side], vec![Color::WHITE; side]);
-    let mut grey = vec![luma(over_white(art.light())); full * full];
+    let mut grey = vec![luma(over(art.light(), page)); full * full];
     for y in 0..side {
         pixels.write_colors(y, &mut steps, &mut colors);
         let row = &mut grey[(y + before) * full + before..][..side];
-        row.iter_mut().zip(&colors).for_each(|(grey, color)| *grey = luma(over_white(*color)));
+        row.iter_mut().zip(&colors).for_each(|(grey, color)| *grey = luma(over(*color, page)));
     }
     if scale == whole {
         return GreyImage { width: full as u32, height: full as u32, grey };
@@ -276,11 +281,12 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     };
     if scale >= 3.0 && !plan.look.is_plain() {
         // There are enough pixels for squares, so the shape or the logo is the cause.
-        let (name, suggestion) = match (plan.look.finders, plan.look.shape) {
-            (FinderShape::Square, Shape::Square) if plan.look.logo.is_some() => {
+        let has_squares = plan.look.finders.iter().all(|it| it.shape == FinderShape::Square);
+        let (name, suggestion) = match plan.look.shape {
+            Shape::Square if has_squares && plan.look.logo.is_some() => {
                 ("logo", "use a smaller logo_size")
             }
-            (FinderShape::Square, Shape::Dots | Shape::Rounded) => {
+            Shape::Dots | Shape::Rounded if has_squares => {
                 ("shape", "use shape square, or a lower version")
             }
             _ => ("finder_shape", "use finder_shape square, or a lower version"),

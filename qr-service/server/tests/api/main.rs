@@ -14,6 +14,7 @@ mod formats;
 mod grade;
 mod label_printers;
 mod labels;
+mod looks;
 mod payloads;
 mod print;
 mod random;

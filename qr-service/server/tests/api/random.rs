@@ -171,7 +171,7 @@ fn shrunk(picture: &Picture) -> Picture {
     Picture { width: picture.width.div_ceil(step as u32), height, grey }
 }
 
-fn png_of(picture: &Picture) -> Vec<u8> {
+pub(crate) fn png_of(picture: &Picture) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, picture.width, picture.height);
     encoder.set_color(png::ColorType::Grayscale);

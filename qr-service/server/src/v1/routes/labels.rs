@@ -108,7 +108,8 @@ fn read_label(values: &Map<String, Value>, layout: Option<&Layout>) -> Result<La
         let detail = match option.name {
             "format" if options.format == Some(Format::Pdf) => continue,
             "width_mm" | "filename" | "format" => "the sheet sets it for all labels",
-            "dark" | "light" | "logo" | "shape" | "finder_shape" => {
+            "caption" | "margin" => continue,
+            _ if ["svg", "pdf"].iter().all(|it| option.formats.contains(it)) => {
                 "labels are printed in black, with square modules and without logos"
             }
             _ => continue,

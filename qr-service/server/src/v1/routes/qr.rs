@@ -16,16 +16,16 @@ use serde_json::{Map, Value};
 use super::bodies::read_options;
 use super::{Api, Shared};
 use crate::tags::{is_any, is_known, not_modified};
-use crate::v1::artwork::{Artwork, LogoPixels};
+use crate::v1::artwork::{Artwork, LogoPixels, STEPS, between};
 use crate::v1::described::describe;
 use crate::v1::fault::{Code, Fault, Problem, Refusal};
 use crate::v1::headers::{accepted, disposition, tag};
 use crate::v1::letters::Letters;
 use crate::v1::logo;
-use crate::v1::options::{Compression, Format, Options};
+use crate::v1::options::{Compression, Format, Frame, Options};
 use crate::v1::parameters::{Schema, read_query};
-use crate::v1::picture::{SymbolData, draw, size_px};
-use crate::v1::plan::{PicturePlan, Plan, plan_of};
+use crate::v1::picture::{SymbolData, draw, over_white, size_px};
+use crate::v1::plan::{Colors, Fit, PicturePlan, Plan, plan_of};
 use crate::v1::symbol::{Encoded, encode};
 use crate::v1::verify;
 
@@ -251,14 +251,32 @@ fn finish(
         verify::check(plan, encoded, art.as_ref()).map_err(unprocessable)?;
     }
     if let (Some(caption), PicturePlan::Png { fit, colors, .. }) = (&plan.caption, &plan.picture) {
-        let modules = encoded.symbol.modules().width() as u32 + 2 * plan.margin;
-        let width_px = size_px(*fit, modules).map_err(unprocessable)?;
-        let missing = plan.symbol.kind().quiet_zone().saturating_sub(plan.margin);
-        let drawn = Letters::line(caption, width_px as f32, colors.dark)
-            .and_then(|it| it.below(&bytes, colors.light, missing * (width_px / modules)));
-        bytes = drawn.map_err(unprocessable)?;
+        bytes =
+            add_caption(plan, encoded, caption, *fit, *colors, &bytes).map_err(unprocessable)?;
     }
     Ok(PictureFile { bytes, described: describe(plan, encoded) })
+}
+
+/// Adds the caption to a PNG, on the frame if there is one.
+fn add_caption(
+    plan: &Plan,
+    encoded: &Encoded,
+    caption: &str,
+    fit: Fit,
+    Colors { dark, light }: Colors,
+    png: &[u8],
+) -> Result<Vec<u8>, Fault> {
+    let modules = encoded.symbol.modules().width() as u32 + 2 * plan.margin;
+    let width_px = size_px(fit, modules)?;
+    let (width, module) = (width_px as usize, (width_px / modules) as usize);
+    let missing = plan.symbol.kind().quiet_zone().saturating_sub(plan.margin);
+    let color = if plan.look.frame.is_some() { over_white(light) } else { dark };
+    let behind = |x: usize, y: usize, height: usize| {
+        let of = |frame: Frame| frame.cover((x, width + y), (width, width + height), module);
+        let cover = plan.look.frame.map_or(0.0, of);
+        between(light, dark, (cover * f64::from(STEPS)).round() as u8)
+    };
+    Letters::line(caption, width_px as f32, color)?.below(png, behind, missing * module as u32)
 }
 
 pub(super) fn unprocessable(fault: Fault) -> Refusal {

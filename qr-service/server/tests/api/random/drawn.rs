@@ -24,7 +24,8 @@ fn of_page(request: &Request, answer: &Answer, extension: &str) -> Picture {
     let (width, _) = answer.header("x-qr-modules").unwrap().split_once('x').unwrap();
     let quiet = if request.kind() == "qr" { 4 } else { 2 };
     let margin = request.option("margin").map_or(quiet, |margin| margin.parse().unwrap());
-    let modules = width.parse::<usize>().unwrap() + 2 * margin;
+    let line = usize::from(request.option("frame").is_some());
+    let modules = width.parse::<usize>().unwrap() + 2 * (margin + line);
     let inches = request.option("width_mm").map_or(40.0, |it| it.parse::<f64>().unwrap()) / 25.4;
     let picture = of_print(&answer.body, extension, (SCALE * modules) as f64 / inches);
     assert!(picture.width.abs_diff((SCALE * modules) as u32) < 8, "{request:?}");

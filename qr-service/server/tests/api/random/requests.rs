@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::support::{LOGO, encode};
 
 /// For each parameter except `text`, `data` and `format`: how many of 256 requests have it, and its values.
-const VALUES: [(&str, u8, &[&str]); 26] = [
+const VALUES: [(&str, u8, &[&str]); 38] = [
     ("kind", 120, &["qr", "micro", "rmqr"]),
     ("level", 40, &["L", "M", "Q", "H"]),
     ("boost", 30, &["true", "false"]),
@@ -30,6 +30,18 @@ const VALUES: [(&str, u8, &[&str]); 26] = [
     ("light", 20, &["fff", "0000", "ffe", "999"]),
     ("shape", 16, &["square", "dots", "rounded"]),
     ("finder_shape", 16, &["square", "rounded", "circle"]),
+    ("finder_color", 10, &["036", "900", "ccc"]),
+    ("top_left_color", 6, &["036", "c00"]),
+    ("top_left_shape", 6, &["square", "rounded", "circle"]),
+    ("top_right_color", 6, &["060", "000"]),
+    ("top_right_shape", 6, &["square", "rounded", "circle"]),
+    ("bottom_left_color", 6, &["609", "eee"]),
+    ("bottom_left_shape", 6, &["square", "rounded", "circle"]),
+    ("gradient_color", 14, &["036", "06c", "c00", "ddd"]),
+    ("gradient", 6, &["linear", "radial"]),
+    ("gradient_angle", 6, &["0", "45", "200"]),
+    ("frame", 10, &["square", "rounded"]),
+    ("background", 6, &["fff", "ffe"]),
     ("logo", 12, &[LOGO, LOGO, LOGO, "https://example.com/logo.png"]),
     ("logo_size", 10, &["0.1", "0.25", "0.5"]),
     ("style", 12, &["blocks", "ascii"]),
@@ -190,7 +202,8 @@ fn as_query(random: &mut fastrand::Rng, request: &mut Request) {
 fn as_json(request: &mut Request) {
     let mut object = Map::new();
     for (name, value) in &request.options {
-        let is_text = ["text", "data", "dark", "light"].contains(name);
+        let is_text = ["text", "data", "dark", "light", "background"].contains(name)
+            || name.ends_with("color");
         let number = serde_json::from_str::<Value>(value).ok().filter(|_| !is_text);
         object.insert((*name).to_owned(), number.unwrap_or_else(|| json!(value)));
     }

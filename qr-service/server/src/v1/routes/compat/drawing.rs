@@ -1,6 +1,6 @@
 //! Draws the pictures of other services' parameters, and checks that they can be read.
 
-use qr_core::{Color, Print, Svg, to_eps, to_svg};
+use qr_core::{Print, Svg, to_eps, to_svg};
 
 use super::raster::{self, PixelFormat, Placement};
 use crate::v1::artwork::{Artwork, LogoPixels};
@@ -49,14 +49,6 @@ impl Drawing {
     }
 }
 
-/// Properties of the finder patterns for which `/v1/qr` has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Finders {
-    /// The shape of their cores, if it differs from that of the patterns.
-    pub(super) cores: Option<FinderShape>,
-    pub(super) color: Option<Color>,
-}
-
 /// The fault of a parameter, with our name for it or with that of the other service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
@@ -100,18 +92,18 @@ fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
 
 /// Draws a picture, and decodes it unless it is plain. Fails if the picture cannot be made or cannot be read.
 pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Wrong> {
-    draw_with(options, Finders::default(), picture)
+    draw_with(options, None, picture)
 }
 
-/// Like [`draw`], with properties of the finder patterns that no option has. Fails as that does.
+/// Like [`draw`], with another shape of the finder patterns' cores, which no option has. Fails as that does.
 pub(super) fn draw_with(
     options: &Options,
-    finders: Finders,
+    cores: Option<FinderShape>,
     picture: &Drawing,
 ) -> Result<Vec<u8>, Wrong> {
     let encoded = symbol(options)?;
-    if finders != Finders::default() || !plan(options, Format::Png)?.look.is_plain() {
-        return draw_styled(options, finders, picture, &encoded);
+    if cores.is_some() || !plan(options, Format::Png)?.look.is_plain() {
+        return draw_styled(options, cores, picture, &encoded);
     }
     let modules = encoded.symbol.modules();
     let colors = Colors {
@@ -155,7 +147,7 @@ pub(super) fn draw_with(
 /// Draws shapes, a logo and coloured finder patterns as `/v1/qr` does.
 fn draw_styled(
     options: &Options,
-    finders: Finders,
+    cores: Option<FinderShape>,
     picture: &Drawing,
     encoded: &Encoded,
 ) -> Result<Vec<u8>, Wrong> {
@@ -171,7 +163,7 @@ fn draw_styled(
         check_styled(*format, size.unwrap_or(0).into())?;
     }
     let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
-    (plan.look.finder_cores, plan.look.finder_color) = (finders.cores, finders.color);
+    plan.look.finder_cores = cores;
     let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose()?;
     let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
     let drawn = picture::draw(&plan, encoded, art.as_ref())?;

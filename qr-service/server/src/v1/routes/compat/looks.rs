@@ -3,16 +3,19 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::drawing::{Finders, Wrong, symbol};
+use super::drawing::{Wrong, symbol};
 use super::fields::{Fields, text};
 use crate::v1::options::{FinderShape, Ink, LevelName, Logo, Options, Shape};
 
 /// Default width of the picture in the middle, as a share of the symbol's width.
 const DEFAULT_RATIO: f64 = 0.3;
 
-/// Reads the styles into `options`. As in QuickChart, an unknown style means the default. Fails if the colour is
-/// invalid.
-pub(super) fn read_styles(fields: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
+/// Reads the styles into `options`. Returns the shape of the finder patterns' cores if it is another. As in QuickChart,
+/// an unknown style means the default. Fails if the colour is invalid.
+pub(super) fn read_styles(
+    fields: &Fields,
+    options: &mut Options,
+) -> Result<Option<FinderShape>, Wrong> {
     let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
     options.shape = match of("dotStyle") {
         Some("dot") => Some(Shape::Dots),
@@ -31,13 +34,11 @@ pub(super) fn read_styles(fields: &Fields, options: &mut Options) -> Result<Find
         _ => None,
     };
     let color = of("finderColor").map(|value| value.parse::<Ink>()).transpose();
-    let color = color
+    options.finder_color = color
         .map_err(|_| Wrong::new("finderColor", "use 3, 4, 6 or 8 hexadecimal digits"))?
-        .map(|ink| ink.0);
-    // Values that equal the default are left out, so that the picture stays plain.
-    let cores = cores.filter(|cores| *cores != options.finder_shape.unwrap_or_default());
-    let dark = options.dark.map_or(qr_core::Color::BLACK, |ink| ink.0);
-    Ok(Finders { cores, color: color.filter(|color| *color != dark) })
+        .filter(|color| *color != options.dark.unwrap_or(qr_core::Color::BLACK.into()));
+    // One that equals the default is left out, so that the picture stays plain.
+    Ok(cores.filter(|cores| *cores != options.finder_shape.unwrap_or_default()))
 }
 
 /// Reads the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole picture,

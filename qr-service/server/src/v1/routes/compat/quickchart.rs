@@ -10,16 +10,14 @@ use serde_json::{Map, Value};
 
 use super::super::Shared;
 use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
-use super::drawing::{
-    Drawing, Finders, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol,
-};
+use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol};
 use super::fields::{Fields, Plus, base64, text};
 use super::looks::{read_center_image, read_styles};
 use super::raster::{CROSS, PixelFormat, Placement};
 use super::{Client, caption, uncached};
 use crate::v1::fault::Refusal;
 use crate::v1::letters::Letters;
-use crate::v1::options::{Ink, LevelName, Mode, Options};
+use crate::v1::options::{FinderShape, Ink, LevelName, Mode, Options};
 use crate::v1::plan::Colors;
 
 /// Our names of parameters, and theirs.
@@ -139,7 +137,8 @@ fn leading_number(value: &str) -> Option<i64> {
 /// A code to draw.
 pub(super) struct Code {
     options: Options,
-    finders: Finders,
+    /// The shape of the finder patterns' cores, if it is another.
+    cores: Option<FinderShape>,
     picture: Drawing,
     /// The caption to draw below the picture, and the format to convert the result to. `picture` is then a PNG.
     caption: Option<(Letters, PixelFormat)>,
@@ -153,12 +152,12 @@ impl Code {
 
     /// Draws the code with its caption. Fails if the picture cannot be made or cannot be read.
     pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
-        let drawn = draw_with(&self.options, self.finders, &self.picture)?;
+        let drawn = draw_with(&self.options, self.cores, &self.picture)?;
         match &self.caption {
             Some((caption, format)) => {
                 let light = self.options.light.map_or(Colors::PLAIN.light, |ink| ink.0);
                 let quiet_px = self.missing_quiet_zone_px()?;
-                converted(caption.below(&drawn, light, quiet_px)?, *format)
+                converted(caption.below(&drawn, |_, _, _| light, quiet_px)?, *format)
             }
             None => Ok(drawn),
         }
@@ -206,7 +205,7 @@ pub(super) fn read(fields: &Fields) -> Result<Code, Wrong> {
     }
     let (margin, size) = (margin as u32, size_px(fields));
     options.margin = Some(margin);
-    let finders = read_styles(fields, &mut options)?;
+    let cores = read_styles(fields, &mut options)?;
     read_center_image(fields, size, margin, &mut options)?;
     let pixels = match of("format") {
         Some(b"svg") => None,
@@ -223,7 +222,7 @@ pub(super) fn read(fields: &Fields) -> Result<Code, Wrong> {
         None => None,
     };
     let pixels = caption.as_ref().map_or(pixels, |_| Some(PixelFormat::Png));
-    Ok(Code { options, finders, picture: picture(pixels, size, margin), caption })
+    Ok(Code { options, cores, picture: picture(pixels, size, margin), caption })
 }
 
 /// `pixels` is `None` for an SVG.
