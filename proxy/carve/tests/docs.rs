@@ -49,12 +49,10 @@ docs/qr-codes.md | 10 MiB; 25 million pixels | qr-service/server/src/v1/routes/d
 docs/qr-codes.md | 10 MiB; 25 million pixels | qr-service/server/src/v1/upload.rs | MAX_PIXELS: u64 = 25_000_000
 docs/qr-codes.md | two batches or sheets | qr-service/server/src/v1/routes/mod.rs | MAX_BATCHES: usize = 2
 qr-service/api/README.md | two of those dots | qr-service/server/src/v1/verify.rs | MIN_PRINT_PX: f64 = 2.0
-qr-service/api/README.md | print, at 300 dpi | qr-service/server/src/v1/verify.rs | PRINT_DPI: f64 = 300.0
+qr-service/api/README.md | print at 300 dpi | qr-service/server/src/v1/verify.rs | PRINT_DPI: f64 = 300.0
 qr-service/api/README.md | by 40 % of black and white | qr-service/server/src/v1/verify.rs | MIN_CONTRAST: u8 = 102
 qr-service/api/README.md | At most 5 pixels a module | qr-service/server/src/v1/verify.rs | ENOUGH_PX: f64 = 5.0
 qr-service/api/README.md | up to 800 pixels | qr-service/server/src/v1/verify.rs | MOST_SHAPED_PX: f64 = 800.0
-qr-service/api/README.md | 512 bytes of content | qr-service/server/src/v1/routes/qr.rs | SHORT_BYTES: usize = 512
-qr-service/api/README.md | and 100,000 pixels | qr-service/server/src/v1/routes/qr.rs | QUICK_PX: u64 = 100_000
 qr-service/api/README.md | longer than five seconds | qr-service/server/src/v1/pool.rs | { 9 } else { 5 }
 qr-service/api/README.md | have 96 MiB together | qr-service/server/src/v1/upload.rs | MAX_BYTES: usize = 96 << 20
 ";
