@@ -53,8 +53,6 @@ qr-service/api/README.md | at 300 dpi. Two rules | qr-service/server/src/v1/veri
 qr-service/api/README.md | by 40 % of black and white | qr-service/server/src/v1/verify.rs | MIN_CONTRAST: u8 = 102
 qr-service/api/README.md | At most 5 pixels a module | qr-service/server/src/v1/verify.rs | ENOUGH_PX: f64 = 5.0
 qr-service/api/README.md | up to 800 pixels | qr-service/server/src/v1/verify.rs | MOST_SHAPED_PX: f64 = 800.0
-qr-service/api/README.md | 512 bytes of content | qr-service/server/src/v1/routes/qr.rs | SHORT_BYTES: usize = 512
-qr-service/api/README.md | and 100,000 pixels | qr-service/server/src/v1/routes/qr.rs | QUICK_PX: u64 = 100_000
 qr-service/api/README.md | longer than five seconds | qr-service/server/src/v1/pool.rs | { 9 } else { 5 }
 qr-service/api/README.md | pictures decoded at once have 96 MiB | qr-service/server/src/v1/upload.rs | MAX_BYTES: usize = 96 << 20
 ";

@@ -19,7 +19,7 @@ use axum::body::{Body, Bytes};
 use axum::routing::get;
 use prometheus_client::registry::Registry;
 use service_kit::metrics::{Connections, encode};
-use service_kit::testing::{connect, eventually};
+use service_kit::testing::{connect, eventually, exchange};
 use service_kit::{Admin, ListenAddr, Listener, Protocol, Serving};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -350,6 +350,87 @@ fn a_socket_s_file_has_its_mode_and_what_is_in_use_is_not_replaced() {
     std::fs::write(&path, "mine").unwrap();
     assert_eq!(reason(&bind().err().unwrap()), "there is a file that is no socket");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+}
+
+#[test]
+fn services_near_their_proxy_have_these_limits() {
+    let (near, seconds) = (Serving::near(7), Duration::from_secs);
+    assert_eq!((near.idle_timeout, near.write_timeout), (seconds(75), Some(seconds(10))));
+    assert_eq!((near.shutdown_delay, near.drain_timeout), (Duration::ZERO, seconds(10)));
+    assert!(near.half_close && near.max_connections == 7);
+    assert_eq!(service_kit::connections_up_to(10), 10);
+    assert!((10..u32::MAX).contains(&service_kit::connections_up_to(u32::MAX)));
+}
+
+#[test]
+fn a_head_has_at_most_16_kib_and_a_host() {
+    let server = start(serving(), hello());
+    let padded = |bytes| format!("host: x\r\nx: {}\r\n", "a".repeat(bytes));
+    for (headers, status) in [
+        ("host: x\r\n".to_owned(), 200),
+        (String::new(), 400),
+        (padded(15_000), 200),
+        (padded(17_000), 431),
+    ] {
+        let request = format!("GET / HTTP/1.1\r\n{headers}connection: close\r\n\r\n");
+        let answer = exchange(server.addr(), &request);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    }
+}
+
+#[test]
+fn the_admin_listener_tells_whether_a_service_is_ready_and_has_routes_of_its_own() {
+    let admin = Admin::new(|| Ok("# EOF\n".to_owned()));
+    let (ready, admin) =
+        (admin.readiness(), admin.with(Router::new().route("/own", get(async || "own"))));
+    let (served, addr) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        runtime().block_on(async {
+            let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+            let listener = Listener::bind(any, "A").unwrap();
+            let ListenAddr::Tcp(addr) = listener.addr else { panic!() };
+            served.send(addr).unwrap();
+            service_kit::serve_admin(listener, admin, std::future::pending()).await;
+        });
+    });
+    let addr = addr.recv().unwrap();
+    let answers = |path: &str, status: &str, body: &str| {
+        let answer = service_kit::testing::get(addr, path);
+        let is_it = answer.starts_with(status) && answer.ends_with(&format!("\r\n\r\n{body}"));
+        assert!(is_it, "{path}: {answer}");
+    };
+    ready.store(false, Ordering::SeqCst);
+    answers("/readyz", "HTTP/1.1 503 ", "not ready\n");
+    ready.store(true, Ordering::SeqCst);
+    answers("/readyz", "HTTP/1.1 200 ", "ready\n");
+    answers("/own", "HTTP/1.1 200 ", "own");
+    answers("/metrics", "HTTP/1.1 200 ", "# EOF\n");
+}
+
+#[test]
+fn the_metrics_of_the_process_are_those_of_the_kernel() {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(service_kit::metrics::ProcessCollector));
+    let metric = |name: &str| {
+        let text = encode(&registry).unwrap();
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("{name} in {text}")).parse::<f64>().unwrap()
+    };
+    // Other tests in this process open and close fewer.
+    let before = metric("process_open_fds");
+    let _files = [(); 500].map(|()| std::fs::File::open("/dev/null").unwrap());
+    let open = metric("process_open_fds") - before;
+    assert!((450.0..550.0).contains(&open), "{open}");
+    let began = Instant::now();
+    let cpu = metric("process_cpu_seconds_total");
+    eventually("it used the processor", || metric("process_cpu_seconds_total") >= cpu + 0.05);
+    let used = metric("process_cpu_seconds_total") - cpu;
+    let cores = thread::available_parallelism().unwrap().get() as f64;
+    assert!(used < cores * (began.elapsed().as_secs_f64() + 0.1), "{used} s");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let age = now.as_secs_f64() - metric("process_start_time_seconds");
+    assert!((-2.0..3600.0).contains(&age), "{age} s");
+    assert!(metric("process_resident_memory_bytes") > 1e6);
 }
 
 /// An empty 200 would look like a service without metrics.
