@@ -40,7 +40,7 @@ export interface QrOptionsOfService {
    */
   part?: number | null;
   /** The format. In the service, the path's extension or `Accept` can choose it too. The default is `png`. */
-  format?: 'png' | 'svg' | 'pdf' | 'eps' | 'txt' | 'json' | null;
+  format?: 'png' | 'svg' | 'pdf' | 'eps' | 'txt' | 'json' | 'zpl' | 'epl' | null;
   /** Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2. */
   margin?: number | null;
   /**
@@ -50,7 +50,8 @@ export interface QrOptionsOfService {
   size?: number | null;
   /**
    * Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
-   * size by default: it fills the space that the page gives it.
+   * size by default: it fills the space that the page gives it. For `zpl` and `epl` dots per module instead of
+   * `width_mm`.
    */
   scale?: number | null;
   /**
@@ -58,8 +59,13 @@ export interface QrOptionsOfService {
    * it excludes shapes, a logo and a caption.
    */
   compression?: 'fast' | 'smallest' | null;
-  /** Width in millimetres with the quiet zone, for `pdf` and `eps`. */
+  /**
+   * Width in millimetres with the quiet zone, for `pdf` and `eps`. For `zpl` and `epl` the most, because modules
+   * have whole dots.
+   */
   width_mm?: number | null;
+  /** Dots per inch of a label printer, for `zpl` and `epl`: 203, 300 or 600; for `epl` 203 or 300. */
+  dpi?: number | null;
   /**
    * Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
    * without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,

@@ -25,12 +25,13 @@ def draw(
     eci: int | None = None,
     gs1: bool | None = None,
     part: int | None = None,
-    format: Literal["png", "svg", "pdf", "eps", "txt", "json"] | None = None,
+    format: Literal["png", "svg", "pdf", "eps", "txt", "json", "zpl", "epl"] | None = None,
     margin: int | None = None,
     size: int | None = None,
     scale: int | None = None,
     compression: Literal["fast", "smallest"] | None = None,
     width_mm: float | None = None,
+    dpi: int | None = None,
     dark: str | None = None,
     light: str | None = None,
     shape: Literal["square", "dots", "rounded"] | None = None,
@@ -74,10 +75,13 @@ def draw(
     size: Width in pixels, for `png` and `svg`. In a PNG all modules have the same whole number of pixels, and the
         symbol is centred.
     scale: Pixels per module instead of `size`, for `png` and `svg`. The default is 8 for `png`. An `svg` has no
-        size by default: it fills the space that the page gives it.
+        size by default: it fills the space that the page gives it. For `zpl` and `epl` dots per module instead of
+        `width_mm`.
     compression: Compression of a `png`. `smallest` uses Zopfli up to a width of about 570 pixels, which takes up to 0.3 s;
         it excludes shapes, a logo and a caption.
-    width_mm: Width in millimetres with the quiet zone, for `pdf` and `eps`.
+    width_mm: Width in millimetres with the quiet zone, for `pdf` and `eps`. For `zpl` and `epl` the most, because modules
+        have whole dots.
+    dpi: Dots per inch of a label printer, for `zpl` and `epl`: 203, 300 or 600; for `epl` 203 or 300.
     dark: Colour of the dark modules, for `png`, `svg`, `pdf` and `eps`: 3, 4, 6 or 8 hexadecimal digits, with or
         without `#`; with 4 or 8 digits the last ones are the opacity. For `pdf` and `eps` also inks in per cent,
         such as `cmyk(100,70,0,30)`; there the default is black ink alone.
