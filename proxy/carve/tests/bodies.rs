@@ -232,6 +232,8 @@ impl Place {
         write("old-gone", &format!("{both}old.url = \"http://{gone}\"\n"));
         write("read", "");
         write("bare", "body = \"none\"");
+        let front = "[front]\nchoose.from = [\"127.0.0.0/8\"]\n";
+        fs::write(routes.path().join("carve.toml"), front).unwrap();
         let url = |side: &Side| format!("http://{}", side.addr).parse().unwrap();
         let stack = start(|it| {
             it.routes = routes.path().to_owned();
