@@ -151,9 +151,9 @@ fn workers(master: Pid) -> Vec<Pid> {
     children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()).collect()
 }
 
-/// Whether `carve split qrcode 0` succeeds, or else what it says.
+/// Whether `carve split qrcode 5` succeeds, or else what it says.
 fn split(place: &Place) -> Result<(), String> {
-    let output = place.run(&["split", "qrcode", "0"]);
+    let output = place.run(&["split", "qrcode", "5"]);
     if output.status.success() { Ok(()) } else { Err(stderr(&output)) }
 }
 
