@@ -4,7 +4,6 @@ mod contradictions;
 
 use qr_core::{Color, Data};
 
-use crate::artwork::LINE;
 use crate::fault::{Code, Fault};
 use crate::label::Dots;
 use crate::options::{
@@ -23,6 +22,8 @@ const BILL_MM: f64 = 46.0;
 /// Width of a logo's field as a share of the symbol's width.
 const DEFAULT_LOGO: f64 = 0.2;
 
+/// Width of a frame's line, in modules.
+pub(crate) const LINE: u32 = 1;
 /// Direction of a linear gradient, in degrees: to the lower right.
 const DEFAULT_ANGLE: u32 = 45;
 

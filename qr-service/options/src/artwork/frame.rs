@@ -2,9 +2,7 @@
 
 use super::pixels::rounded;
 use crate::options::Frame;
-
-/// Width of the line, in modules.
-pub(crate) const LINE: u32 = 1;
+use crate::plan::LINE;
 
 impl Frame {
     /// The radius of the outer corners, in modules.

@@ -25,7 +25,6 @@ use crate::symbol::Encoded;
 pub use crate::place::LogoField;
 #[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
-pub(crate) use frame::LINE;
 use gradient::Gradient;
 pub use pixels::{Pixels, STEPS, between};
 #[cfg(any(feature = "eps", feature = "pdf"))]

@@ -2,9 +2,9 @@
 
 use qr_core::{Color, Overlay, Print, PrintColor, Step, Svg};
 
-use super::{Artwork, LINE, LogoField, LogoPixels, over, reduced_size};
+use super::{Artwork, LogoField, LogoPixels, over, reduced_size};
 use crate::options::Ink;
-use crate::plan::Inks;
+use crate::plan::{Inks, LINE};
 
 /// White, without ink.
 const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);

@@ -9,8 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use qr_core::{Color, Svg};
 
 use super::gradient::Gradient;
-use super::{Artwork, LINE, LogoField, LogoPixels, reduced_size};
+use super::{Artwork, LogoField, LogoPixels, reduced_size};
 use crate::options::Gradient as Kind;
+use crate::plan::LINE;
 
 /// Writes an SVG with the shapes and the logo; everything else comes from `svg`.
 pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
