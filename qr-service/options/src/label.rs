@@ -4,7 +4,7 @@ use qr_core::Modules;
 
 use crate::fault::{Code, Fault};
 use crate::options::{Format, MAX_SIZE_PX};
-use crate::plan::Length;
+use crate::place::Length;
 
 /// The most bytes of a graphic field that every ZPL printer accepts. Larger pictures take several fields.
 const MAX_FIELD: usize = 99_999;

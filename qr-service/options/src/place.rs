@@ -98,3 +98,16 @@ pub(crate) fn swiss_cross_field(symbol: &Symbol) -> LogoField {
 fn cost(block: &BlockDamage) -> f64 {
     block.touched as f64 / block.correctable.max(1) as f64
 }
+
+/// A share of the symbol's width or a length in millimetres. Never NaN, so that it can be hashed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length(
+    /// The share, from 0 to 1, or the millimetres.
+    pub f64,
+);
+
+impl std::hash::Hash for Length {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}

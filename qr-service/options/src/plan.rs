@@ -10,6 +10,7 @@ use crate::options::{
     Compression, FinderShape, Format, Frame, Gradient, Ink, InkedModules, Kind, LevelName, Logo,
     MAX_MM, Mode, Options, Shape, Style,
 };
+pub use crate::place::Length;
 use contradictions::{contradiction, contradictions_of};
 
 /// Pixels per module of a PNG without a size.
@@ -147,19 +148,6 @@ pub struct LogoPlan {
     pub file: Logo,
     /// The width of its field, as a share of the symbol's width.
     pub share: Length,
-}
-
-/// A share of the symbol's width or a length in millimetres. Never NaN, so that it can be hashed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Length(
-    /// The share, from 0 to 1, or the millimetres.
-    pub f64,
-);
-
-impl std::hash::Hash for Length {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.to_bits().hash(state);
-    }
 }
 
 /// The content that a symbol encodes.
