@@ -23,7 +23,7 @@ SHELL = set(""". break case cd continue declare define do done echo elif else en
     while buildah cosign debootstrap die helm hadolint mdbook podman promtool sudo syft systemctl twine""".split())
 # Programs of packages whose name setup.sh does not look for.
 ALSO = {"build-essential": "gcc nm readelf strip", "default-jdk-headless": "java", "procps": "pkill",
-        "prometheus": "promtool", "python3-venv": "python3"}
+        "poppler-utils": "pdftocairo", "prometheus": "promtool", "python3-venv": "python3"}
 # Where other languages start a program.
 STARTED = re.compile(r"""(?:Command::new|tool|pass|is_on_path|which|spawn(?:Sync)?|execFile(?:Sync)?)\(\s*
     (?:Path::new\()?["']([a-z][\w.+-]*)["'] | callgrind\(Path::new\("(\w+)" | "--",\ "([a-z]+)" | Configured\("(\w+)"
