@@ -14,11 +14,11 @@ TOP = Path(__file__).resolve().parents[3]
 RESOLV = "search qr.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\n"
 SIDES = {"OLD_URL": "http://127.0.0.1:1", "NEW_URL": "http://127.0.0.1:2"}
 PODS = {**SIDES, "NEW_PODS_URL": "http://new-ready.my-app:8080"}
-OF_PODS = "server new-ready.my-app.svc.cluster.local:8080 resolve max_conns=64;"
+OF_PODS = "server new-ready.my-app.svc.cluster.local:8080 resolve max_conns=64 max_fails=0;"
 ROUTE = 'path = "/report"\n'
 # Settings, a route file, whether start.sh accepts them, and lines that nginx' files, or else its error, must have.
 CASES = [
-    (SIDES, ROUTE, True, ["server 127.0.0.1:2 max_conns=64;", "proxy_pass http://prometheus;", "listen 8081;\n"]),
+    (SIDES, ROUTE, True, ["127.0.0.1:2 max_conns=64 max_fails=0;", "proxy_pass http://prometheus;", "listen 8081;\n"]),
     (PODS, ROUTE, True, [OF_PODS, "server prometheus:9090;", "proxy_pass http://prometheus;"]),
     (PODS, ROUTE, True, ["listen 8080;\nlisten [::]:8080;", "listen 8081;\nlisten [::]:8081;"]),
     *(
