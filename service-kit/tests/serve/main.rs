@@ -378,22 +378,27 @@ fn a_head_has_at_most_16_kib_and_a_host() {
     }
 }
 
-#[test]
-fn the_admin_listener_tells_whether_a_service_is_ready_and_has_routes_of_its_own() {
-    let admin = Admin::new(|| Ok("# EOF\n".to_owned()));
-    let (ready, admin) =
-        (admin.readiness(), admin.with(Router::new().route("/own", get(async || "own"))));
-    let (served, addr) = std::sync::mpsc::channel();
+/// Serves an admin listener for the rest of the process.
+fn served(admin: Admin) -> SocketAddr {
+    let (bound, addr) = std::sync::mpsc::channel();
     thread::spawn(move || {
         runtime().block_on(async {
             let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
             let listener = Listener::bind(any, "A").unwrap();
             let ListenAddr::Tcp(addr) = listener.addr else { panic!() };
-            served.send(addr).unwrap();
+            bound.send(addr).unwrap();
             service_kit::serve_admin(listener, admin, std::future::pending()).await;
         });
     });
-    let addr = addr.recv().unwrap();
+    addr.recv().unwrap()
+}
+
+#[test]
+fn the_admin_listener_tells_whether_a_service_is_ready_and_has_routes_of_its_own() {
+    let admin = Admin::new(|| Ok("# EOF\n".to_owned()));
+    let (ready, admin) =
+        (admin.readiness(), admin.with(Router::new().route("/own", get(async || "own"))));
+    let addr = served(admin);
     let answers = |path: &str, status: &str, body: &str| {
         let answer = service_kit::testing::get(addr, path);
         let is_it = answer.starts_with(status) && answer.ends_with(&format!("\r\n\r\n{body}"));
@@ -436,18 +441,7 @@ fn the_metrics_of_the_process_are_those_of_the_kernel() {
 /// An empty 200 would look like a service without metrics.
 #[test]
 fn metrics_that_cannot_be_encoded_are_a_500() {
-    let (served, addr) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        runtime().block_on(async {
-            let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-            let listener = Listener::bind(any, "A").unwrap();
-            let ListenAddr::Tcp(addr) = listener.addr else { panic!() };
-            served.send(addr).unwrap();
-            let admin = Admin::new(|| Err(std::fmt::Error));
-            let forever = std::future::pending();
-            service_kit::serve_admin(listener, admin, forever).await;
-        });
-    });
-    let answer = service_kit::testing::get(addr.recv().unwrap(), "/metrics");
+    let addr = served(Admin::new(|| Err(std::fmt::Error)));
+    let answer = service_kit::testing::get(addr, "/metrics");
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
 }

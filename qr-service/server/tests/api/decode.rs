@@ -1,6 +1,6 @@
 //! Tests `/v1/decode`.
 
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 
 use base64::Engine as _;
@@ -260,11 +260,27 @@ fn what_is_no_picture_is_refused_and_what_has_no_symbol_is_empty() {
     let blank = decode(service.addr, "image/png", &png_of(300, 200, &[255; 60_000])).json();
     assert_eq!(blank, json!({"width": 300, "height": 200, "symbols": [], "truncated": false}));
     assert_eq!(get(service.addr, "/v1/decode").header("allow"), Some("POST"));
-    let mut stream = BufReader::new(connect(service.addr));
-    let head = "POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-type: image/png\r\n\
-        content-length: 10485761\r\n\r\n";
-    stream.get_mut().write_all(head.as_bytes()).unwrap();
-    let answer = read_answer(&mut stream, false);
+}
+
+#[test]
+fn a_file_that_is_too_long_is_refused_as_such_while_there_is_no_room() {
+    let service = start(&[]);
+    let announce = |bytes: u32| {
+        let mut stream = BufReader::new(connect(service.addr));
+        let head = format!(
+            "POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-type: image/png\r\n\
+             expect: 100-continue\r\ncontent-length: {bytes}\r\n\r\n"
+        );
+        stream.get_mut().write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    // Of the room for 16 MiB, the first takes 10: it is told to send them.
+    let mut first = String::new();
+    let mut reader = announce(10 << 20);
+    reader.read_line(&mut first).unwrap();
+    assert_eq!(first, "HTTP/1.1 100 Continue\r\n");
+    assert_eq!(read_answer(&mut announce(7 << 20), false).status, 503);
+    let answer = read_answer(&mut announce((10 << 20) + 1), false);
     assert_eq!((answer.status, answer.faults().len()), (413, 0));
 }
 

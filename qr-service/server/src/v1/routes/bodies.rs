@@ -32,6 +32,23 @@ const JSON: &str = "application/json";
 const JSON_OR_FORM: &str =
     "application/json, application/x-www-form-urlencoded, multipart/form-data";
 
+/// Returns the media type of a body that is to be read by [`read_body`], and the most bytes that it may have. Fails if
+/// the headers announce another type or more bytes.
+pub(super) fn acceptable(
+    headers: &HeaderMap,
+    allowed: &'static str,
+    limit: usize,
+) -> Result<(&'static str, usize), Refusal> {
+    let (_, media) = media_of(headers);
+    let known = allowed.split(", ").find(|allowed| allowed.eq_ignore_ascii_case(media));
+    let media = known.ok_or(Refusal::MediaType(allowed))?;
+    let most = if media == FORM { limit + FORM_BYTES } else { limit };
+    match announced(headers) {
+        Some(bytes) if bytes > most => Err(Refusal::LongBody { limit }),
+        _ => Ok((media, most)),
+    }
+}
+
 /// Reads a body whose media type is in `allowed`, a list with commas. Returns its media type and content. For
 /// `multipart/form-data` the content is the first file of the form, whatever its field is called. Fails if the body has
 /// another type or more than `limit` bytes, is slow, or is cut off.
@@ -41,14 +58,9 @@ pub(super) async fn read_body(
     allowed: &'static str,
     limit: usize,
 ) -> Result<(&'static str, Bytes), Refusal> {
-    let (content_type, media) = media_of(headers);
-    let known = allowed.split(", ").find(|allowed| allowed.eq_ignore_ascii_case(media));
-    let media = known.ok_or(Refusal::MediaType(allowed))?;
-    let is_form = media.eq_ignore_ascii_case(FORM);
-    let most = if is_form { limit + FORM_BYTES } else { limit };
-    if announced(headers).is_some_and(|bytes| bytes > most) {
-        return Err(Refusal::LongBody { limit });
-    }
+    let (content_type, _) = media_of(headers);
+    let (media, most) = acceptable(headers, allowed, limit)?;
+    let is_form = media == FORM;
     if !is_form {
         return Ok((media, in_time(read_whole(body, limit)).await?));
     }

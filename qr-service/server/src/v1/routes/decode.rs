@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use super::bodies::read_body;
+use super::bodies::{acceptable, read_body};
 use super::qr::NO_STORE;
 use super::{Api, Shared};
 use crate::v1::fault::{Problem, Refusal};
@@ -25,6 +25,9 @@ use crate::v1::upload::Upload;
 
 /// The longest picture, in bytes: enough for photos of phones.
 const MAX_BYTES: usize = 10 << 20;
+/// The media types of a body.
+const TYPES: &str =
+    "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
 /// The most symbols that are read from one picture: enough for several sheets of labels.
 pub(super) const MAX_SYMBOLS: usize = 256;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
@@ -202,10 +205,11 @@ pub(super) async fn answer<T: Serialize + Send + 'static>(
     read: fn(&GreyImage) -> T,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
+    // First, so that a body that is refused takes no room and is not answered 503.
+    acceptable(&parts.headers, TYPES, MAX_BYTES)?;
     // Taken before the body is read, so that only a few bodies take memory at once.
     let _upload = api.upload(&parts.headers, MAX_BYTES)?;
-    let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
-    let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
+    let (_, bytes) = read_body(&parts.headers, body, TYPES, MAX_BYTES).await?;
     let answer = decode_within(api, bytes, &FORMATS, read).await?.map_err(Refusal::Body)?;
     // Strings and numbers always serialise.
     let json = serde_json::to_vec(&answer).unwrap_or_default();
