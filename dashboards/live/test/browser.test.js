@@ -1,6 +1,6 @@
 /**
- * Drives the page in Chromium, on a separate stack with both arms under load: `carve with --split 50 --mirror 25 -- npm
- * run test:browser`.
+ * Drives the page in Chromium, on a separate stack with both arms under load: ../README.md has the
+ * command.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ import {
 } from '../../../legacy-node/test/support/browser.js';
 
 const { STACK_URL: stackUrl, STACK_ADMIN_URL: adminUrl, STACK_DIR: folder } = process.env;
-assert.ok(adminUrl && folder, 'run `carve with --split 50 --mirror 25 -- npm run test:browser`');
+assert.ok(adminUrl && folder, 'dashboards/live/README.md has the command');
 /** Rates need a minute of samples, and restarts take longer on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
 /** Waits for a minute of samples; NIGHTLY=1 runs it. */

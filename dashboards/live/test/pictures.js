@@ -1,6 +1,6 @@
 /**
  * Makes the pictures in docs/screenshots: a recording of a ramp on the live page, and the page on a phone after it. It
- * moves the traffic of a separate stack: `carve with --split 0 --mirror 100 -- npm run pictures`.
+ * moves the traffic of a separate stack: ../README.md has the command.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { launchBrowser } from '../../../legacy-node/test/support/browser.js';
 import { animate } from './animation.js';
 
 const { STACK_URL: stackUrl, STACK_ADMIN_URL: address } = process.env;
-assert.ok(address, 'run `carve with --split 0 --mirror 100 -- npm run pictures`');
+assert.ok(address, 'dashboards/live/README.md has the command');
 const programs = new URL('../../../target/plain/', import.meta.url).pathname;
 const folder = new URL('../../../docs/screenshots/', import.meta.url).pathname;
 

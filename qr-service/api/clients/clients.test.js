@@ -1,6 +1,6 @@
 /**
  * Runs published clients of other QR services against a whole stack with the paths of these services switched on:
- * `QR_COMPAT=goqr,quickchart,google carve with -- node --test qr-service/api/clients/clients.test.js`.
+ * ../README.md has the command.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -12,7 +12,7 @@ import speakeasy from 'speakeasy';
 import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
 
 const server = process.env.STACK_URL ?? process.env.BASE_URL;
-assert.ok(server, 'run `carve with -- node --test qr-service/api/clients/clients.test.js`');
+assert.ok(server, 'qr-service/api/README.md has the command');
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const python = fileURLToPath(new URL('../../../target/tools/clients/bin/python', import.meta.url));
 

@@ -1,6 +1,6 @@
 /**
  * Drives the playground and the documentation in Chromium, on a qr-service (BASE_URL) or a whole stack
- * (STACK_URL): `carve with -- node --test qr-service/api/page/browser.test.js`.
+ * (STACK_URL): ../README.md has the command.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
 import { applies, learn } from './form.js';
 
 const baseUrl = (process.env.STACK_URL ?? process.env.BASE_URL)?.replace(/\/$/, '');
-assert.ok(baseUrl, 'run `carve with -- node --test qr-service/api/page/browser.test.js`');
+assert.ok(baseUrl, 'qr-service/api/README.md has the command');
 const browser = await launchBrowser();
 after(() => browser.close());
 const PHONE = { viewport: { width: 360, height: 740 } };
