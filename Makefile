@@ -175,7 +175,7 @@ test-all: ## run every test, an hour; PART=rust: only one part; CONTRIBUTING.md 
 # Includes the tests of make test: some only fail when others run at the same time.
 all-rust:
 	$(MAKE) bindings PROFILE=dev
-	REQUESTS=1000 $(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
+	REQUESTS=100000 $(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
 
 all-docs:
 	$(CARGO) test --quiet --doc --workspace --all-features
