@@ -31,7 +31,7 @@ use crate::store::Store;
 use crate::traffic::{ask, routes};
 
 use api::{Api, KEEPS_CHANGING, STATE};
-use proxies::{Proxies, ProxiesOf};
+use proxies::{PATIENCE, Proxies, ProxiesOf};
 pub(crate) use route::{OnCluster, SILENT};
 
 /// How often a patch is tried if others change the ConfigMap at the same time.
@@ -149,7 +149,7 @@ impl Cluster {
     pub(crate) fn around(&self, store: &Arc<OnCluster>) -> Nginx {
         let (dir, route) = (store.nginx_dir.clone(), store.route.clone());
         let traffic = ProxiesOf { proxies: self.proxies.clone(), route: route.clone() };
-        Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, Arc::new(traffic))
+        Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, Arc::new(traffic), PATIENCE)
     }
 
     /// A route of the cluster, with its file, its split and the last state of its run copied below `dir`. A command
