@@ -147,6 +147,9 @@ impl<'a> Walk<'a> {
         'a: 'scope,
     {
         let mut has_changed = follow_stop(&self.nginx.dir, &self.nginx.route, object)?;
+        if has_changed && self.desk.cluster.has_gateways() {
+            self.enforce_stop(object, scope);
+        }
         // While the run is under way, its own copies are newer.
         if self.is_under_way.load(Ordering::Relaxed) {
             return Ok(has_changed);
@@ -175,6 +178,21 @@ impl<'a> Walk<'a> {
             self.start(text.to_owned(), is_mine, scope);
         }
         Ok(has_changed)
+    }
+
+    /// Puts a stop that somebody wrote to the ConfigMap into force. Proxies do this themselves.
+    fn enforce_stop<'scope>(&self, object: &Value, scope: &'scope Scope<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        if Said::of(&self.nginx.route, object).stop.is_some_and(|stop| !stop.is_brake) {
+            let nginx = self.nginx.clone();
+            scope.spawn(move || {
+                if let Err(problem) = nginx.traffic.stop() {
+                    eprintln!("carve: {}: {problem:#}", nginx.route);
+                }
+            });
+        }
     }
 
     fn follow_split(&self, said: &Said<'_>) -> anyhow::Result<bool> {

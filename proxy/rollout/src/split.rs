@@ -38,6 +38,12 @@ pub struct Known {
     pub(crate) sessions: bool,
 }
 
+impl Known {
+    pub(crate) fn of(name: String) -> Self {
+        Known { name, sessions: false }
+    }
+}
+
 /// A change to a split. `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {

@@ -1,5 +1,6 @@
 //! One route file.
 
+mod gateway;
 mod session;
 mod shadow;
 
@@ -18,6 +19,7 @@ use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
 use crate::units::{HostName, Size, Time};
+pub use gateway::Gateway;
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
@@ -91,6 +93,8 @@ pub struct RouteFile {
     /// Which requests the shadow gets, and how it compares.
     #[serde(default)]
     pub shadow: Shadow,
+    /// The gateway that moves the traffic on a cluster; by default carve's nginx does.
+    pub gateway: Option<Gateway>,
     /// What happens to a run that has lost its process.
     #[serde(default)]
     pub ramp: Ramp,
@@ -241,6 +245,7 @@ impl Route {
             ensure!(is_header(header), "{header:?} is not a header's name");
         }
         file.shadow.check()?;
+        gateway::check(file)?;
         for method in file.shadow.methods.iter().flatten() {
             ensure!(
                 file.methods.include(method),

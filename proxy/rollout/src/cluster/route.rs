@@ -223,7 +223,7 @@ impl Claim for OnCluster {
     /// last read, or has started or taken over a run.
     fn publish(&self) -> anyhow::Result<()> {
         let (split, run) = (current(&self.dir())?, State::load(&self.dir())?);
-        let text = split.render(&self.route);
+        let text = split.share_file();
         self.cluster.update(|object| {
             let said = Said::of(&self.route, object);
             if said.split != self.seen().split.as_deref() {
