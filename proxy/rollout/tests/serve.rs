@@ -179,6 +179,35 @@ fn other_programs_are_told_what_the_judge_says() {
 }
 
 #[test]
+fn a_file_begins_one_run_and_its_last_step_waits_for_a_person() {
+    let off = ["failures", "pair-failures", "pair-latency"];
+    let off = off.map(|it| format!("[gates.{it}]\noff = true\n")).concat();
+    let ramp = "[ramp]\nstart = true\nsteps = [50, 100]\nhold = \"1s\"\nconfirm = true\n";
+    let stage = Stage::new(&format!("{ramp}{off}"));
+    let (_server, _) = stage.serve("ramp-a");
+    assert!(eventually(|| stage.phase() == "paused" && stage.is_at("50")));
+    let status = stage.says(&["status"]);
+    assert!(status.contains("the step has passed; `carve resume` begins the last one"), "{status}");
+    stage.says(&["resume"]);
+    assert!(eventually(|| stage.phase() == "done" && stage.is_at("100")));
+    stage.says(&["split", "0"]);
+    thread::sleep(Duration::from_secs(4));
+    assert!(stage.is_at("0") && stage.phase() == "done");
+}
+
+#[test]
+fn only_those_whom_the_file_names_begin_a_run() {
+    let stage = Stage::new("[ramp]\nactors = [\"release\", \"ops\"]\n");
+    let gates = gates(&stage.place).display().to_string();
+    let order = ["ramp", "--steps", "50", "--gates", &gates, "--detach", "--actor"];
+    let refused = from_elsewhere(&stage.place, &stage.api, &[&order[..], &["intern"]].concat());
+    assert!(!refused.status.success());
+    let said = stderr(&refused);
+    assert!(said.contains("intern may not begin a run of qrcode, only release, ops"), "{said}");
+    stage.says(&[&order[..], &["ops"]].concat());
+}
+
+#[test]
 fn a_run_goes_on_in_the_middle_of_its_step_after_its_process_ended_or_was_killed() {
     let stage = Stage::new("");
     let (first, _) = stage.serve("ramp-a");
