@@ -13,7 +13,7 @@ use support::api::{Api, from_elsewhere, in_cluster};
 use support::{Place, Process, eventually, stderr, stdout};
 
 const FILE: &str = "path = \"/qrcode\"\nold.url = \"http://shop:3000\"\n\
-    new.url = \"http://qr:80\"\nshadow.percent = 20\n[gateway]\napp = \"shop\"\n\
+    new.url = \"http://qr:80\"\nshadow.percent = 20\n[gateway]\napp = \"shop\"\ncounts = \"traefik\"\n\
     shadow = \"http://shadow:42080\"\n";
 const NAME: &str = "carve-qrcode";
 

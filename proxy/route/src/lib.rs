@@ -20,8 +20,8 @@ pub use carve_file::{
     App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Host, Listener, Tls, carve_schema,
 };
 pub use file::{
-    Body, Fallback, Gateway, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, check_steps,
-    schema,
+    Body, Counters, Fallback, Gateway, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower,
+    check_steps, schema,
 };
 pub use folder::load;
 pub use hosts::settle;

@@ -20,6 +20,66 @@ pub struct Gateway {
     pub app: String,
     /// The shadow's Service as http://NAME:PORT, for a gateway that mirrors a percentage of the requests.
     pub shadow: Option<BaseUrl>,
+    /// Where Prometheus has the counts of the requests by side: traefik or envoy-gateway, or a table of your own.
+    pub counts: Source,
+}
+
+/// Where Prometheus has the counts of the requests by side.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Source {
+    /// A gateway whose counters are known.
+    Known(Known),
+    /// Counters of another one.
+    Declared(Declared),
+}
+
+/// A gateway whose counters are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Known {
+    /// With `metrics.prometheus.addServicesLabels`, its default.
+    Traefik,
+    /// With the statistics of each backend: its HTTPRoute has a filter for each.
+    EnvoyGateway,
+}
+
+/// Counters of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Declared {
+    /// A PromQL selector of the counter of a side's requests. $object stands for the name of carve's HTTPRoute, and
+    /// $backend for the place of the side in it: 0 for the new one, 1 for the old one.
+    pub requests: String,
+    /// The label with the status, such as 200 or 2.
+    pub status: String,
+}
+
+/// PromQL selectors of the counters of the two sides' requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// The new side's.
+    pub new: String,
+    /// The old side's.
+    pub old: String,
+    /// The label with the status, of which the first digit counts.
+    pub status: String,
+}
+
+impl Known {
+    fn declared(self) -> Declared {
+        let (requests, status) = match self {
+            Known::Traefik => (
+                "traefik_service_requests_total{service=~\"httproute-.+-$object-gw-.+-$backend@kubernetesgateway\"}",
+                "code",
+            ),
+            Known::EnvoyGateway => (
+                "envoy_cluster_upstream_rq_xx{envoy_cluster_name=~\"httproute/.+/$object/rule/0/backend/$backend\"}",
+                "envoy_response_code_class",
+            ),
+        };
+        Declared { requests: requests.to_owned(), status: status.to_owned() }
+    }
 }
 
 /// Checks what only a gateway restricts. An error names the key and says what is expected.
@@ -77,6 +137,29 @@ impl Route {
         };
         let backends = [&self.file.new, &self.file.old].map(|side| backend(side).ok());
         Some(json!({ "matches": matches, "backendRefs": backends }))
+    }
+
+    /// Whether the shadow gets requests of the route.
+    pub fn mirrors(&self) -> bool {
+        let has_gateway = self.file.gateway.is_some();
+        !self.is_session() && (!has_gateway || self.gateway_shadow().is_some())
+    }
+
+    /// The name of carve's HTTPRoute.
+    pub fn gateway_object(&self) -> String {
+        format!("carve-{}", self.name)
+    }
+
+    /// The gateway's counters; `None` if no gateway moves the route's traffic.
+    pub fn counters(&self) -> Option<Counters> {
+        let Declared { requests, status } = match &self.file.gateway.as_ref()?.counts {
+            Source::Known(known) => known.declared(),
+            Source::Declared(declared) => declared.clone(),
+        };
+        let of = |backend| {
+            requests.replace("$object", &self.gateway_object()).replace("$backend", backend)
+        };
+        Some(Counters { new: of("0"), old: of("1"), status })
     }
 
     /// The shadow's Service as a `backendRef`; `None` if the gateway mirrors nothing.
