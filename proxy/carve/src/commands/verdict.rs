@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, ensure};
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -43,11 +43,9 @@ pub(super) struct Desk {
     pub(super) begun: Mutex<BTreeMap<String, SystemTime>>,
 }
 
-type Asked = Query<BTreeMap<String, String>>;
-
 /// The routes of the admin listener.
 pub(super) fn routes(desk: Desk) -> Router {
-    let wanted = async |desk, Path(wanted): Path<String>, asked, body| {
+    let wanted = async |desk, Path(wanted): Path<String>, asked: RawQuery, body| {
         let outcome = ask(desk, asked, body).await;
         match outcome {
             Ok((_, _, judgement)) if word(judgement.verdict) == wanted => {
@@ -60,7 +58,7 @@ pub(super) fn routes(desk: Desk) -> Router {
             Err(problem) => wrong(&problem),
         }
     };
-    let whole = async |desk, asked, body| match ask(desk, asked, body).await {
+    let whole = async |desk, asked: RawQuery, body| match ask(desk, asked, body).await {
         Ok((route, share, judgement)) => shown(&route, share, &judgement),
         Err(problem) => wrong(&problem),
     };
@@ -73,25 +71,29 @@ pub(super) fn routes(desk: Desk) -> Router {
 /// Judges the route that a request names. The judge waits for Prometheus, so it has a thread of its own.
 async fn ask(
     State(desk): State<Arc<Desk>>,
-    Query(asked): Asked,
+    RawQuery(query): RawQuery,
     body: Bytes,
 ) -> anyhow::Result<(String, Share, Judgement)> {
-    spawn_blocking(move || desk.judge(&asked, &body)).await?
+    spawn_blocking(move || desk.judge(&query.unwrap_or_default(), &body)).await?
 }
 
 impl Desk {
-    fn judge(
-        &self,
-        asked: &BTreeMap<String, String>,
-        body: &[u8],
-    ) -> anyhow::Result<(String, Share, Judgement)> {
-        let route = asked.get("route").context("which route? /verdict?route=NAME")?;
+    fn judge(&self, query: &str, body: &[u8]) -> anyhow::Result<(String, Share, Judgement)> {
+        let asked = |name| {
+            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.into_iter().find(|(it, _)| *it == name).map(|(_, value)| value)
+        };
+        let route = asked("route").context("which route? /verdict?route=NAME")?;
         let known = rollout::prepared(&self.dir);
         let listed = known.join(", ");
-        ensure!(known.contains(route), "there is no route {route:?}; the routes are {listed}");
-        let since = match asked.get("since") {
+        ensure!(
+            known.iter().any(|it| it == route),
+            "there is no route {route:?}; the routes are {listed}"
+        );
+        let since = match asked("since") {
             Some(time) => {
-                humantime::parse_rfc3339_weak(time).with_context(|| format!("since: {time:?}"))?
+                let time = time.replace("%3A", ":"); // as some clients encode it
+                humantime::parse_rfc3339_weak(&time).with_context(|| format!("since: {time:?}"))?
             }
             None => self.since(route, body),
         };
@@ -101,7 +103,7 @@ impl Desk {
         let gates = judge::gates(None, &nginx.route_file()?)?;
         let past = past.max(Duration::from_secs(1));
         let judgement = judge::judge_past(&gates, &self.prometheus, route, &split, past);
-        Ok((route.clone(), split.share_percent, judgement))
+        Ok((route.to_owned(), split.share_percent, judgement))
     }
 
     /// Since when to judge: since a webhook's checksum first came, else since [`PAST`].

@@ -135,7 +135,17 @@ impl Route {
             }
             Methods::Any => vec![json!({ "path": path })],
         };
-        let backends = [&self.file.new, &self.file.old].map(|side| backend(side).ok());
+        let sides = [("new", &self.file.new), ("old", &self.file.old)];
+        let backends = sides.map(|(arm, side)| {
+            let mut backend = backend(side).ok()?;
+            if self.file.gateway.as_ref()?.counts == Source::Known(Known::EnvoyGateway) {
+                // Without a filter for each backend, Envoy counts both in one cluster.
+                let arm = json!([{ "name": "X-Route-Arm", "value": arm }]);
+                let header = json!({ "type": "RequestHeaderModifier", "requestHeaderModifier": { "set": arm } });
+                backend["filters"] = json!([header]);
+            }
+            Some(backend)
+        });
         Some(json!({ "matches": matches, "backendRefs": backends }))
     }
 
