@@ -83,6 +83,9 @@ pub(crate) struct Place {
     /// The admin listeners of all proxies: a name that resolves to each of them
     #[arg(long, env = "RAMP_PROXIES", default_value = "proxy-pods:8081", value_name = "HOST:PORT")]
     proxies: String,
+    /// The folder of route files, if the cluster's gateways move the traffic in place of carve's nginx
+    #[arg(long, env = "RAMP_GATEWAY_ROUTES", value_name = "FOLDER")]
+    gateway_routes: Option<PathBuf>,
 }
 
 /// Who changes something, and why.
@@ -264,13 +267,17 @@ impl Place {
     }
 
     pub(crate) fn cluster(&self) -> anyhow::Result<Cluster> {
-        Cluster::new(
+        let cluster = Cluster::new(
             &self.kubernetes_url.clone().unwrap_or_else(in_cluster),
             &self.kubernetes_credentials,
             self.split_config_map.clone(),
             self.proxies.clone(),
             &self.dir()?,
-        )
+        )?;
+        Ok(match &self.gateway_routes {
+            Some(files) => cluster.behind_gateways(files.clone()),
+            None => cluster,
+        })
     }
 
     pub(crate) fn prometheus(&self) -> anyhow::Result<Prometheus> {

@@ -23,11 +23,11 @@ fn files(end: &str) -> Vec<PathBuf> {
 
 /// In each row: a document, what it says, the file of the code, and the line that makes it true.
 const NUMBERS: &str = "\
-proxy/rollout/README.md | A check or a reload ends after 10 s | proxy/rollout/src/nginx.rs | CHECK_TIMEOUT: Duration = Duration::from_secs(10)
-proxy/rollout/README.md | A check or a reload ends after 10 s | proxy/rollout/src/nginx.rs | RELOAD_TIMEOUT: Duration = Duration::from_secs(10)
+proxy/rollout/README.md | A check or a reload ends after 10 s | proxy/rollout/src/machine.rs | CHECK_TIMEOUT: Duration = Duration::from_secs(10)
+proxy/rollout/README.md | A check or a reload ends after 10 s | proxy/rollout/src/machine.rs | Patience { total: Duration::from_secs(10)
 proxy/rollout/README.md | a lock is waited for 90 s | proxy/rollout/src/lock.rs | TURN: Duration = Duration::from_secs(90)
 docs/operations.md | silent for 4 s | proxy/rollout/src/cluster/route.rs | SILENT: Duration = Duration::from_secs(4)
-docs/moving-traffic.md | After 30 s (`ramp.lease` | proxy/route/src/file.rs | Ramp { lease: Time::seconds(30)
+docs/moving-traffic.md | After 30 s (`ramp.lease` | proxy/route/src/file.rs | lease: Time::seconds(30)
 proxy/edge/README.md | silent for 60 s | proxy/edge/src/follow.rs | KEEP_REPLACED: Duration = Duration::from_secs(60)
 proxy/edge/README.md | about 11 s of steady traffic | proxy/edge/src/loss.rs | LAG: Duration = Duration::from_secs(10)
 proxy/compare/README.md | beyond 16 MiB of bodies | proxy/compare/src/queue.rs | MAX_BODIES_BYTES: usize = 16 << 20

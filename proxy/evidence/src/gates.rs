@@ -7,12 +7,18 @@ use anyhow::{Context, bail, ensure};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use route::{Route, Share};
+use route::{Counters, Route, Share};
 
 /// The built-in gates.
 pub const DEFAULT: &str = include_str!("../gates.toml");
 /// The built-in gates of routes of sessions, which the shadow does not compare.
 const OF_SESSIONS: &str = include_str!("../gates-session.toml");
+
+/// The changes of routes whose traffic a gateway moves.
+const OF_GATEWAYS: &str = include_str!("../gates-gateway.toml");
+/// What needs the shadow.
+const OF_SHADOW: [&str; 5] =
+    ["pair-failures", "pair-latency", "shadow-answers", "comparisons", "mismatches"];
 
 /// A file of gates. The default has no gates, for a run that only rolls back.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -28,6 +34,9 @@ pub struct Gates {
     /// this length is left out.
     #[serde(default = "five_seconds", deserialize_with = "duration")]
     pub block: Duration,
+    /// The gateway's counters, which stand for the edge's. `None` if nginx moves the traffic.
+    #[serde(skip)]
+    pub counters: Option<Counters>,
     /// The time, in seconds, beyond which an answer counts as a failure on both sides: the largest bound of the edge's
     /// histogram within the shorter timeout. `None` if both sides have the same timeout.
     #[serde(skip)]
@@ -231,7 +240,9 @@ impl Gates {
     /// route's name. Fails if a gate is invalid; the error names the route's file, the gate, and the problem.
     pub fn of(route: &Route) -> anyhow::Result<Gates> {
         let standard = if route.is_session() { OF_SESSIONS } else { DEFAULT };
-        let gates = Gates::changed(&of_route(standard, route), &route.file.gates);
+        let mut changes = of_gateway(route)?;
+        changes.extend(route.file.gates.clone());
+        let gates = Gates::changed(&of_route(standard, route), &changes);
         Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_route(route))
     }
 
@@ -248,6 +259,7 @@ impl Gates {
         let is_within = |bound: &f64| *bound <= new.min(old).as_secs_f64();
         let within = service_kit::DURATION_BUCKETS.into_iter().rfind(is_within);
         self.equal_timeout = within.filter(|_| new != old && !route.is_session());
+        self.counters = route.counters();
         if route.file.shadow.noise == Share::NONE {
             self.tests.retain(|test| test.counts != Counted::Differences);
         } else if !route.file.gates.contains_key("mismatches") {
@@ -317,6 +329,19 @@ impl Gates {
         ensure!(own.count() <= 1, "only one test may have the counts \"own\"");
         Ok(gates)
     }
+}
+
+/// The changes to the standard gates if a gateway moves the route's traffic, and perhaps sends the shadow nothing.
+fn of_gateway(route: &Route) -> anyhow::Result<BTreeMap<String, toml::Table>> {
+    let Some(counters) = route.counters() else { return Ok(BTreeMap::new()) };
+    let Counters { new, old, .. } = counters;
+    let text = OF_GATEWAYS.replace("$new", &new).replace("$old", &old);
+    let mut changes: BTreeMap<String, toml::Table> = toml::from_str(&text)?;
+    if route.gateway_shadow().is_none() {
+        let off = toml::Table::from_iter([("off".to_owned(), true.into())]);
+        changes.extend(OF_SHADOW.map(|name| (name.to_owned(), off.clone())));
+    }
+    Ok(changes)
 }
 
 fn of_route(text: &str, route: &Route) -> String {

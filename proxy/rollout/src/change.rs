@@ -1,30 +1,25 @@
-//! Changes the split of one route of a running nginx completely or not at all.
+//! Changes the split of one route completely or not at all.
 //!
 //! 1. `split.conf` is copied to `split.conf.before`. While that file exists, a change is in
 //!    progress, or a kill interrupted one.
-//! 2. The new split.conf is written beside the old one and renamed. `nginx -t` checks it, and nginx
-//!    reloads.
-//! 3. ramp polls `/split` until nginx serves the new generation and no old worker accepts
-//!    connections.
+//! 2. The new split.conf is written beside the old one and renamed. On a cluster it is published.
+//! 3. The [`Traffic`](crate::traffic::Traffic) puts it into force: `nginx -t` checks it, nginx reloads, and serves the
+//!    new generation while no old worker accepts connections.
 //! 4. `split.conf.before` is removed: the change is done.
 //!
-//! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, ramp reloads nginx
-//! once more.
+//! If any step fails, `split.conf.before` is renamed back. If a server may have read the new file, the old split is put
+//! into force again.
 //!
-//! A route of sessions has a share file instead of split.conf. Its homes read that file, so nginx is not reloaded:
-//! ramp polls the homes' `/share` instead.
+//! A route of sessions has a share file instead of split.conf. Its homes read that file, so nginx is not reloaded.
 //!
-//! Each route has its own files and its own lock. A second lock, on nginx, lets one change at a time reload it, so
-//! that one route's reload never loads another route's unchecked file.
+//! Each route has its own files and its own lock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 
 use anstream::eprintln;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 
 use route::{Route, Share};
 
@@ -32,12 +27,7 @@ use crate::folder::{become_kind, keep_route, other_mirror, prepared, route_dir};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
 use crate::split::{self, Split, Wanted, current};
-use crate::traffic::Reloading;
 use crate::{files, metrics};
-
-/// If nginx serves the old split this long after the old file was put back, it has read that file or cannot reload at
-/// all.
-const STILL_SERVES: Duration = Duration::from_secs(2);
 
 fn before_file(route_dir: &Path) -> PathBuf {
     let mut path = split::path(route_dir).into_os_string();
@@ -154,19 +144,7 @@ pub(crate) fn adopt(
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
     nginx.traffic.find()?;
-    let dir = nginx.route_dir();
-    let _only_reload = nginx.traffic.turn()?;
-    let (file, before) = (split::path(&dir), before_file(&dir));
-    let old = split::read(&file)?;
-    files::replace(&before, &files::read(&file)?)?;
-    let mut reloaded = false;
-    let outcome = files::replace(&file, &split::text(new, &nginx.route, &dir))
-        .and_then(|()| take_over(nginx, new, interrupted, &mut reloaded));
-    if let Err(error) = outcome {
-        put_back(nginx, &old, reloaded).with_context(|| format!("{error:#}; and then"))?;
-        return Err(error.context(format!("the split stays at {}%", old.share_percent)));
-    }
-    fs::remove_file(&before).with_context(|| before.display().to_string())?;
+    nginx.traffic.alone(&mut || exchange(nginx, new, interrupted))?;
     // A full disk must neither undo the change nor end the run.
     if let Err(problem) = metrics::write(&nginx.dir) {
         eprintln!("carve: {problem:#}");
@@ -174,64 +152,37 @@ pub(crate) fn adopt(
     Ok(())
 }
 
-/// Checks and loads the new file, and waits until nginx serves it. Sets `reloaded` once nginx may have read the file.
-fn take_over(
-    nginx: &Nginx,
-    new: &Split,
-    interrupted: &AtomicBool,
-    reloaded: &mut bool,
-) -> anyhow::Result<()> {
-    nginx.check()?;
-    ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
-    let reloading = publish_and_reload(nginx)?;
-    *reloaded = true;
-    wait_until_served(nginx, new, &reloading, interrupted)
+/// Writes the new file and puts it into force, or else the old one again.
+fn exchange(nginx: &Nginx, new: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
+    let dir = nginx.route_dir();
+    let (file, before) = (split::path(&dir), before_file(&dir));
+    let old = split::read(&file)?;
+    files::replace(&before, &files::read(&file)?)?;
+    let mut reached = false;
+    let outcome = files::replace(&file, &split::text(new, &nginx.route, &dir))
+        .and_then(|()| publish(nginx, &mut reached))
+        .and_then(|()| nginx.traffic.apply(new, interrupted, &mut reached));
+    if let Err(error) = outcome {
+        put_back(nginx, &old, reached).with_context(|| format!("{error:#}; and then"))?;
+        return Err(error.context(format!("the split stays at {}%", old.share_percent)));
+    }
+    fs::remove_file(&before).with_context(|| before.display().to_string())
 }
 
-fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
+/// On a cluster, publishes the folder's split for the proxies. Sets `reached`, since they may read it at once.
+fn publish(nginx: &Nginx, reached: &mut bool) -> anyhow::Result<()> {
+    let Some(claim) = nginx.store.claim() else { return Ok(()) };
+    claim.publish()?;
+    *reached = true;
+    Ok(())
+}
+
+fn put_back(nginx: &Nginx, old: &Split, reached: bool) -> anyhow::Result<()> {
     let dir = nginx.route_dir();
     files::rename(&before_file(&dir), &split::path(&dir))?;
-    if !reloaded {
+    if !reached {
         return Ok(());
     }
-    let reloading = publish_and_reload(nginx)?;
-    let (patience, poll) = nginx.traffic.patience();
-    let since = Instant::now();
-    loop {
-        let serves = nginx.served().is_ok_and(|served| served == *old);
-        // If nginx could not load the new file, it may be unable to reload at all.
-        if serves && (reloading.is_over() || since.elapsed() > STILL_SERVES) {
-            return Ok(());
-        }
-        ensure!(since.elapsed() < patience, "nginx does not serve the old split again");
-        thread::sleep(poll);
-    }
-}
-
-fn publish_and_reload(nginx: &Nginx) -> anyhow::Result<Reloading> {
-    nginx.store.claim().map_or(Ok(()), |claim| claim.publish())?;
-    nginx.traffic.reload()
-}
-
-fn wait_until_served(
-    nginx: &Nginx,
-    split: &Split,
-    reloading: &Reloading,
-    interrupted: &AtomicBool,
-) -> anyhow::Result<()> {
-    let (patience, poll) = nginx.traffic.patience();
-    let since = Instant::now();
-    loop {
-        // Check the old workers first: while they accept, the next answer may come from one of them.
-        if reloading.is_over() && nginx.served().is_ok_and(|served| served == *split) {
-            return Ok(());
-        }
-        ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
-        ensure!(
-            since.elapsed() < patience,
-            "{} does not serve the new split after {patience:?}; its log shows the reason",
-            if nginx.is_of_sessions() { "a home" } else { "nginx" }
-        );
-        thread::sleep(poll);
-    }
+    publish(nginx, &mut true)?;
+    nginx.traffic.put_back(old)
 }

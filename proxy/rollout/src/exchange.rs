@@ -5,15 +5,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Instant;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use route::Route;
 
 use crate::folder::{become_kind, keep_route, other_mirror, prepared, route_dir};
 use crate::lock::Lock;
-use crate::nginx::Nginx;
+use crate::machine::Machine;
 use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
@@ -36,17 +34,19 @@ pub struct Exchanged {
 /// certificate or an address may have. Fails, and changes nothing, if another process holds the lock of a changed route,
 /// nginx refuses the files, or it does not load them in time.
 pub fn exchange(
-    nginx: &Nginx,
+    nginx: &Machine,
     read: impl FnOnce() -> anyhow::Result<(Vec<Route>, Vec<(String, String)>)>,
 ) -> anyhow::Result<Exchanged> {
-    let _only_reload = nginx.traffic.turn()?;
+    let _turn = nginx.turn()?;
     let (routes, rendered) = read()?;
     let (exchanged, mut locks) = (difference(&nginx.dir, &routes, &rendered), Vec::new());
     for route in exchanged.changed.iter().chain(&exchanged.removed) {
         locks.push(Lock::take(&route_dir(&nginx.dir, route)).with_context(|| route.clone())?);
     }
     let mut kept = Kept { dir: nginx.dir.clone(), ..Kept::default() };
-    let outcome = write(&mut kept, &exchanged, &routes, &rendered).and_then(|()| take_over(nginx));
+    let outcome = write(&mut kept, &exchanged, &routes, &rendered)
+        .and_then(|()| nginx.check())
+        .and_then(|()| nginx.reload()?.finish());
     if let Err(error) = outcome {
         kept.put_back().with_context(|| format!("{error:#}; and then"))?;
         return Err(error.context("nothing has changed"));
@@ -113,21 +113,6 @@ fn write(
             Err(_) => Split::first(route),
         };
         files::replace(&split::path(&dir), &split::text(&split, &route.name, &dir))?;
-    }
-    Ok(())
-}
-
-fn take_over(nginx: &Nginx) -> anyhow::Result<()> {
-    nginx.check()?;
-    let reloading = nginx.traffic.reload()?;
-    let (patience, poll) = nginx.traffic.patience();
-    let since = Instant::now();
-    while !reloading.is_over() {
-        ensure!(
-            since.elapsed() < patience,
-            "nginx has not loaded the files after {patience:?}; its log shows the reason"
-        );
-        thread::sleep(poll);
     }
     Ok(())
 }

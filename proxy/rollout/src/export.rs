@@ -20,7 +20,7 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     for route in prepared(nginx_dir) {
         let dir = route_dir(nginx_dir, &route);
         let Ok(split) = current(&dir) else { continue }; // another process writes it right now
-        data.insert(key(&route, "conf"), split.render(&route).into());
+        data.insert(key(&route, "conf"), split.share_file().into());
         let store = Files { nginx_dir: nginx_dir.to_owned(), route: route.clone() };
         if let Some(stop) = store.stop()? {
             data.insert(key(&route, "stop"), stop.text().into());

@@ -1,33 +1,20 @@
-//! A route whose split can change, and the nginx of one machine: check it, reload it, and ask which split it serves.
+//! A route whose split can change.
 
-use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
-use anyhow::{Context, bail, ensure};
-use procfs::process::Process;
+use anyhow::bail;
 use route::{Route, Share};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::folder::{self, prepared, route_dir};
-use crate::lock::Lock;
+use crate::machine::{self, Machine, OneRoute};
 use crate::split::{self, Known, Split};
 use crate::state::{By, State};
 use crate::store::{Files, Store};
-use crate::traffic::{self, Homes, Reloading, Traffic, title};
+use crate::traffic::{Homes, Patience, Traffic};
 use crate::webhooks::{Event, Webhooks};
-
-/// A check takes milliseconds, but it may wait for DNS.
-const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
-const CHECK_POLL: Duration = Duration::from_millis(5);
-/// Workers start within milliseconds, but may take seconds on a busy machine.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
-const RELOAD_POLL: Duration = Duration::from_millis(20);
 
 /// A route, the store of its state, and the traffic to move.
 #[derive(Clone, Debug)]
@@ -49,20 +36,21 @@ impl Nginx {
     /// A route of this machine's nginx. `dir` is nginx' prefix, and `admin` the address of its admin listener.
     pub fn here(dir: PathBuf, route: String, admin: SocketAddr) -> Self {
         let store = Files { nginx_dir: dir.clone(), route: route.clone() };
-        let one = One { dir: dir.clone(), route: route.clone(), admin };
-        Nginx::of(dir, route, Arc::new(store), Arc::new(one))
+        let one = OneRoute { machine: Machine { dir: dir.clone(), admin }, route: route.clone() };
+        Nginx::of(dir, route, Arc::new(store), Arc::new(one), machine::PATIENCE)
     }
 
     pub(crate) fn of(
         dir: PathBuf,
         route: String,
         store: Arc<dyn Store>,
-        nginx: Arc<dyn Traffic>,
+        front: Arc<dyn Traffic>,
+        patience: Patience,
     ) -> Self {
         let route_dir = route_dir(&dir, &route);
         let traffic = match split::is_of_sessions(&route_dir) {
-            true => Arc::new(Homes { route_dir, nginx }),
-            false => nginx,
+            true => Arc::new(Homes { route_dir, front, patience }),
+            false => front,
         };
         let (by, webhooks) = (By::default(), Webhooks::default());
         Nginx { dir, route, store, traffic, by, webhooks }
@@ -105,11 +93,6 @@ impl Nginx {
         route_dir(&self.dir, &self.route)
     }
 
-    /// Checks the files that nginx is to read, with `nginx -t`. The error has nginx' message.
-    pub fn check(&self) -> anyhow::Result<()> {
-        self.traffic.check()
-    }
-
     /// Whether this is a route of sessions, whose homes choose the side, so that nginx is not reloaded.
     pub fn is_of_sessions(&self) -> bool {
         split::is_of_sessions(&self.route_dir())
@@ -136,96 +119,6 @@ impl Nginx {
         state.save(&self.route_dir())?;
         self.store.claim().map_or(Ok(()), |claim| claim.let_go(state))
     }
-}
-
-/// The nginx of this machine, and one of its routes.
-#[derive(Debug)]
-struct One {
-    dir: PathBuf,
-    route: String,
-    admin: SocketAddr,
-}
-
-impl One {
-    fn master(&self) -> anyhow::Result<Pid> {
-        let text = fs::read_to_string(self.dir.join("nginx.pid")).unwrap_or_default();
-        let pid = text.trim().parse().ok().and_then(Pid::from_raw);
-        // A pid file outlives a killed master, and another process may have the number by now.
-        let pid = pid.filter(|pid| title(pid.as_raw_pid()).contains("nginx"));
-        pid.with_context(|| match traffic::ask(self.admin, "/livez") {
-            Ok(_) => format!(
-                "the master process of the nginx that answers at {} has ended; carve starts it again",
-                self.admin
-            ),
-            Err(_) => format!("no nginx runs from {}", self.dir.display()),
-        })
-    }
-}
-
-impl Traffic for One {
-    fn find(&self) -> anyhow::Result<()> {
-        self.master()?;
-        self.served().map(drop)
-    }
-
-    fn turn(&self) -> anyhow::Result<Option<Lock>> {
-        Lock::wait(&self.dir).map(Some)
-    }
-
-    fn check(&self) -> anyhow::Result<()> {
-        let mut command = Command::new("nginx");
-        command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(&self.dir);
-        command.arg("-c").arg(self.dir.join("nginx.conf"));
-        // Ctrl-C must reach only ramp, which then undoes the change.
-        let mut child = command.process_group(0).stderr(Stdio::piped()).spawn().context("nginx")?;
-        let since = Instant::now();
-        while child.try_wait()?.is_none() {
-            if since.elapsed() > CHECK_TIMEOUT {
-                let group = Pid::from_child(&child);
-                kill_process_group(group, Signal::KILL).context("nginx -t")?;
-                child.wait()?;
-                bail!("nginx -t has not ended after {CHECK_TIMEOUT:?}");
-            }
-            thread::sleep(CHECK_POLL);
-        }
-        let output = child.wait_with_output()?;
-        let message = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "nginx: {}", message.trim());
-        Ok(())
-    }
-
-    fn reload(&self) -> anyhow::Result<Reloading> {
-        let master = self.master()?;
-        let old_workers = workers(master.as_raw_pid()).context(
-            "nginx' workers are not visible in /proc, so the end of a reload cannot be detected",
-        )?;
-        kill_process(master, Signal::HUP).context("the reload signal to nginx failed")?;
-        Ok(Reloading { old_workers })
-    }
-
-    fn served(&self) -> anyhow::Result<Split> {
-        traffic::served(self.admin, &self.route)
-    }
-
-    fn is_stopped(&self) -> anyhow::Result<bool> {
-        traffic::is_stopped(self.admin, &self.route)
-    }
-
-    fn routes(&self) -> anyhow::Result<Vec<Known>> {
-        traffic::routes(self.admin)
-    }
-
-    fn patience(&self) -> (Duration, Duration) {
-        (RELOAD_TIMEOUT, RELOAD_POLL)
-    }
-}
-
-/// nginx' workers: the master's children, without the processes that the image starts (`proxy/start.sh`), which a
-/// reload does not end.
-fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
-    let children = Process::new(master)?.task_main_thread()?.children()?;
-    let children = children.into_iter().map(u32::cast_signed);
-    Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
 }
 
 /// The named route, or else the only route of this nginx. If exactly one route is not of sessions, it is chosen, so

@@ -8,6 +8,8 @@ use evidence::bets::Counts;
 use evidence::gates::Gates;
 use evidence::interval::{CLASSES, Interval, SLOWER};
 
+use route::Counters;
+
 use crate::own::OwnSampler;
 use crate::prometheus::{Labels, NoNumber, Prometheus, Reach, Series};
 
@@ -25,6 +27,7 @@ pub(crate) struct Sampler {
     /// The last scrape of each instance.
     scraped: BTreeMap<String, f64>,
     own: Option<OwnSampler>,
+    counters: Option<Counters>,
 }
 
 /// The upper bounds of the latency buckets in use, in seconds.
@@ -48,6 +51,7 @@ impl Sampler {
             last: BTreeMap::new(),
             scraped: BTreeMap::new(),
             own: own.map(OwnSampler::new),
+            counters: gates.counters.clone(),
         }
     }
 
@@ -100,7 +104,14 @@ impl Sampler {
         reach: Reach,
         is_whole: bool,
     ) -> Result<Vec<Interval>, NoNumber> {
-        let mut intervals = self.count(&prometheus.samples(&self.query, reach)?);
+        let mut series = prometheus.samples(&self.query, reach)?;
+        if let Some(Counters { new, old, status }) = &self.counters {
+            for (arm, selector) in [("new", new), ("old", old)] {
+                let found = prometheus.samples(selector, reach)?;
+                series.extend(found.into_iter().map(|one| as_of_edge(one, arm, status)));
+            }
+        }
+        let mut intervals = self.count(&series);
         if let Some(own) = &mut self.own {
             intervals.extend(own.take(prometheus, reach, is_whole)?);
         }
@@ -146,6 +157,18 @@ impl Sampler {
         }
         intervals.into_values().map(only_attempts).collect()
     }
+}
+
+/// A gateway's counter of a side's requests as the edge has it: an answer of the side itself, by class of status.
+fn as_of_edge(mut series: Series, arm: &str, status: &str) -> Series {
+    let class = format!("{}xx", series.label(status).chars().next().unwrap_or('0'));
+    let labels = [("__name__", "edge_requests_total"), ("arm", arm), ("side", arm)];
+    let status = series.labels.remove(status).unwrap_or_default();
+    let more = labels.into_iter().map(|(label, value)| (label.to_owned(), value.to_owned()));
+    series.labels.extend(more);
+    // Two statuses of a class remain two series.
+    series.labels.extend([("code".to_owned(), class), ("status".to_owned(), status)]);
+    series
 }
 
 /// Gives each interval the last share scraped before it ended. Drops intervals that overlap the time between two

@@ -22,9 +22,9 @@ use crate::metrics::Written;
 use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::pulse;
-use crate::run::{Surroundings, carry_on};
+use crate::run::{Surroundings, begin, carry_on, order};
 use crate::split::{self, Split};
-use crate::state::{By, Phase, State, Told};
+use crate::state::{By, Phase, Plan, State, Told};
 use crate::webhooks::Webhooks;
 
 /// How soon a run that failed is tried again.
@@ -147,6 +147,9 @@ impl<'a> Walk<'a> {
         'a: 'scope,
     {
         let mut has_changed = follow_stop(&self.nginx.dir, &self.nginx.route, object)?;
+        if has_changed && self.desk.cluster.has_gateways() {
+            self.enforce_stop(object, scope);
+        }
         // While the run is under way, its own copies are newer.
         if self.is_under_way.load(Ordering::Relaxed) {
             return Ok(has_changed);
@@ -157,6 +160,7 @@ impl<'a> Walk<'a> {
             (self.told, self.since) = (said.run.map(str::to_owned), Instant::now());
             has_changed = true;
         }
+        self.begin_by_file(&said)?;
         let Some(text) = said.run else { return Ok(has_changed) };
         let told: Told = serde_json::from_str(text).context("the run in the ConfigMap")?;
         let is_mine = told.holder.as_ref() == Some(&self.me);
@@ -175,6 +179,36 @@ impl<'a> Walk<'a> {
             self.start(text.to_owned(), is_mine, scope);
         }
         Ok(has_changed)
+    }
+
+    /// Puts a stop that somebody wrote to the ConfigMap into force. Proxies do this themselves.
+    fn enforce_stop<'scope>(&self, object: &Value, scope: &'scope Scope<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        if Said::of(&self.nginx.route, object).stop.is_some_and(|stop| !stop.is_brake) {
+            let nginx = self.nginx.clone();
+            scope.spawn(move || {
+                if let Err(problem) = nginx.traffic.stop() {
+                    eprintln!("carve: {}: {problem:#}", nginx.route);
+                }
+            });
+        }
+    }
+
+    /// Records a run that the route's file asks for, unless the last run began with this text of the file.
+    fn begin_by_file(&mut self, said: &Said<'_>) -> anyhow::Result<()> {
+        self.store.follow_file()?;
+        let route = self.nginx.route_file()?;
+        let last = said.told().map(|told| told.state);
+        let is_over =
+            last.is_none_or(|run| !run.phase.is_unfinished() && run.file != begin::hash(&route));
+        let waits = self.begun.is_some_and(|when| when.elapsed() < RETRY);
+        if route.file.ramp.start && is_over && !waits && said.stop.is_none() {
+            self.begun = Some(Instant::now());
+            order(&self.nginx, self.desk.prometheus, Plan::of(&route.file.ramp))?;
+        }
+        Ok(())
     }
 
     fn follow_split(&self, said: &Said<'_>) -> anyhow::Result<bool> {

@@ -38,6 +38,12 @@ pub struct Known {
     pub(crate) sessions: bool,
 }
 
+impl Known {
+    pub(crate) fn of(name: String) -> Self {
+        Known { name, sessions: false }
+    }
+}
+
 /// A change to a split. `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -68,9 +74,9 @@ impl Split {
             generation: "0".to_owned(),
             share_percent: route.file.share,
             key: route.file.key.clone(),
-            mirror_percent: match route.is_session() {
-                true => Share::NONE,
-                false => route.file.shadow.percent,
+            mirror_percent: match route.mirrors() {
+                true => route.file.shadow.percent,
+                false => Share::NONE,
             },
             is_held: false,
         }

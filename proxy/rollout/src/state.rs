@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::files;
-use route::Share;
+use route::{Ramp, Share};
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,30 @@ pub struct Plan {
     pub patience: Duration,
     /// The file of gates; `None` for the built-in ones.
     pub gates: Option<PathBuf>,
+    /// Whether the last step waits for a person.
+    #[serde(default)]
+    pub confirm: bool,
+}
+
+impl Plan {
+    /// The settings of a route's file.
+    pub fn of(ramp: &Ramp) -> Self {
+        let (steps, hold) = (ramp.steps.clone(), ramp.hold.0);
+        Plan { steps, hold, patience: hold, gates: None, confirm: ramp.confirm }
+    }
+}
+
+/// Whether the last step waits for a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmation {
+    /// It does not wait, or not yet.
+    #[default]
+    Unasked,
+    /// It waits.
+    Asked,
+    /// Somebody has resumed the run.
+    Given,
 }
 
 /// The phase of a run. The phases of an unfinished run come first.
@@ -164,6 +188,12 @@ pub struct State {
     /// Whether somebody has set the share by hand since the run ended.
     #[serde(default)]
     pub is_past: bool,
+    /// The person's word for the last step, if the plan asks for it.
+    #[serde(default)]
+    pub confirmation: Confirmation,
+    /// A hash of the route file with which the run began. A file begins one run by itself, not a second one.
+    #[serde(default)]
+    pub file: u64,
 }
 
 /// Drops evidence that another version wrote in another form; the run then collects it anew.
@@ -196,6 +226,12 @@ impl State {
     /// Who the run acts for: whoever last asked it for something, else whoever started it.
     pub(crate) fn actor(&self) -> &str {
         if self.asked.actor.is_empty() { &self.by.actor } else { &self.asked.actor }
+    }
+
+    /// Whether the current step ends with a person's word, which is still missing.
+    pub(crate) fn needs_person(&self) -> bool {
+        let is_last_but_one = self.step + 2 == self.plan.steps.len();
+        self.plan.confirm && is_last_but_one && self.confirmation != Confirmation::Given
     }
 
     /// The share of the current step.

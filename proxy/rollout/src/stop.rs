@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use route::Share;
@@ -17,7 +17,6 @@ use crate::{files, metrics};
 
 /// How long a stop waits until the disk has stored it for a restart.
 const KEPT_WITHIN: Duration = Duration::from_secs(2);
-const POLL: Duration = Duration::from_millis(10);
 
 /// The stop that is in force; `None` if there is none.
 pub fn in_force(nginx: &Nginx) -> anyhow::Result<Option<Stop>> {
@@ -54,14 +53,7 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
         nginx.store.lift_stop(false)?;
         bail!("there is no route {:?}", nginx.route);
     }
-    let deadline = Instant::now() + nginx.traffic.patience().0;
-    while !nginx.traffic.is_stopped().or_else(|problem| match Instant::now() < deadline {
-        true => Ok(false),
-        false => Err(problem.context("the stop is recorded, but it is not known to be in force")),
-    })? {
-        ensure!(Instant::now() < deadline, "nginx does not stop the route");
-        thread::sleep(POLL);
-    }
+    nginx.traffic.stop()?;
     nginx.tell("rollback", None, Share::NONE, reason);
     // A cluster keeps a stop over a restart by itself.
     let is_kept = nginx.store.claim().is_some();

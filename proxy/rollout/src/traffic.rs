@@ -4,61 +4,105 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use procfs::process::Process;
 use route::Route;
 
 use crate::folder::route_file;
 use crate::http;
-use crate::lock::Lock;
 use crate::split::{Known, Split};
 
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
+const STOP_POLL: Duration = Duration::from_millis(10);
 /// How often nginx must confirm a stop in a row, each time over a new connection, since any of its workers may answer.
 const ANSWERS: usize = 8;
 
-/// Moves the traffic of one route.
+/// Moves the traffic of one route. [`change`](crate::change) writes the wanted split to the route's folder before it
+/// calls [`apply`](Traffic::apply), and puts the old one back if that fails.
 pub(crate) trait Traffic: fmt::Debug + Send + Sync {
     /// Checks that the servers which move the traffic run and answer.
     fn find(&self) -> anyhow::Result<()> {
         self.served().map(drop)
     }
-    /// Waits for the right to reload, which all routes of an nginx share. `None` if no reload is needed here.
-    fn turn(&self) -> anyhow::Result<Option<Lock>> {
-        Ok(None)
+    /// Runs a change of the folder's files, alone where all routes are loaded together.
+    fn alone(&self, work: &mut dyn FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> {
+        work()
     }
-    /// Checks the files before a reload.
-    fn check(&self) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// Reloads the files, if the servers do not reread them by themselves.
-    fn reload(&self) -> anyhow::Result<Reloading> {
-        Ok(Reloading { old_workers: Vec::new() })
+    /// Puts the folder's split into force and returns once it is served everywhere. Sets `reached` once a server may
+    /// have read it. Fails if it is refused, not served in time, or `interrupted` is set.
+    fn apply(
+        &self,
+        split: &Split,
+        interrupted: &AtomicBool,
+        reached: &mut bool,
+    ) -> anyhow::Result<()>;
+    /// Puts the split from before a failed change, which the folder has again, into force.
+    fn put_back(&self, old: &Split) -> anyhow::Result<()> {
+        self.apply(old, &AtomicBool::new(false), &mut true)
     }
     /// The split that is in force everywhere, asked over new connections.
     fn served(&self) -> anyhow::Result<Split>;
-    /// Whether the route is stopped everywhere.
-    fn is_stopped(&self) -> anyhow::Result<bool>;
+    /// Returns once the stop that the store has is in force everywhere.
+    fn stop(&self) -> anyhow::Result<()>;
     /// All routes.
     fn routes(&self) -> anyhow::Result<Vec<Known>>;
-    /// How long to wait until a change is in force, and the pause between two checks.
-    fn patience(&self) -> (Duration, Duration);
 }
 
-/// A reload in progress, with the process ids of the workers from before it.
-pub(crate) struct Reloading {
-    pub(crate) old_workers: Vec<i32>,
+/// How long to wait until a change is in force, and the pause between two checks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    pub(crate) total: Duration,
+    pub(crate) pause: Duration,
 }
 
-impl Reloading {
-    /// Whether all workers from before the reload have stopped accepting connections. The title of a worker that only
-    /// finishes its requests contains "shutting down".
-    pub(crate) fn is_over(&self) -> bool {
-        let is_leaving = |title: String| title.is_empty() || title.contains("shutting down");
-        self.old_workers.iter().all(|&worker| is_leaving(title(worker)))
+impl Patience {
+    /// Waits until `is_done`, which gets the time so far, is true. Fails with `late` if that takes too long, or `interrupted` is set.
+    pub(crate) fn wait(
+        self,
+        interrupted: &AtomicBool,
+        late: impl FnOnce(Duration) -> String,
+        mut is_done: impl FnMut(Duration) -> bool,
+    ) -> anyhow::Result<()> {
+        let since = Instant::now();
+        while !is_done(since.elapsed()) {
+            ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+            ensure!(since.elapsed() < self.total, late(self.total));
+            thread::sleep(self.pause);
+        }
+        Ok(())
     }
+
+    /// Waits until a stop is in force. Fails if that takes too long; an error of `is_stopped` counts only then.
+    pub(crate) fn wait_for_stop(
+        self,
+        mut is_stopped: impl FnMut() -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
+        let mut last = Ok(false);
+        let often = Patience { pause: STOP_POLL, ..self };
+        let waited = often.wait(
+            &AtomicBool::new(false),
+            |_| "it is not in force".to_owned(),
+            |_| {
+                last = is_stopped();
+                matches!(last, Ok(true))
+            },
+        );
+        match last {
+            Err(problem) => {
+                Err(problem.context("the stop is recorded, but it is not known to be in force"))
+            }
+            Ok(_) => waited.context("nginx does not stop the route"),
+        }
+    }
+}
+
+/// What a change says that nginx does not serve in time.
+pub(crate) fn late(total: Duration) -> String {
+    format!("nginx does not serve the new split after {total:?}; its log shows the reason")
 }
 
 /// The title of a process; empty if the process is gone.
@@ -71,25 +115,36 @@ pub fn title(pid: i32) -> String {
 pub(crate) struct Homes {
     pub(crate) route_dir: PathBuf,
     /// The nginx, or the proxies, in front of the homes.
-    pub(crate) nginx: Arc<dyn Traffic>,
+    pub(crate) front: Arc<dyn Traffic>,
+    pub(crate) patience: Patience,
 }
 
 impl Traffic for Homes {
+    fn apply(
+        &self,
+        split: &Split,
+        interrupted: &AtomicBool,
+        reached: &mut bool,
+    ) -> anyhow::Result<()> {
+        *reached = true;
+        let late = |total| {
+            format!("a home does not serve the new split after {total:?}; its log shows the reason")
+        };
+        self.patience
+            .wait(interrupted, late, |_| self.served().is_ok_and(|served| served == *split))
+    }
+
     /// Leaves out homes that do not run: they choose no side, and read the file when they start.
     fn served(&self) -> anyhow::Result<Split> {
         used_by(&route_file(&self.route_dir)?)
     }
 
-    fn is_stopped(&self) -> anyhow::Result<bool> {
-        self.nginx.is_stopped()
+    fn stop(&self) -> anyhow::Result<()> {
+        self.front.stop()
     }
 
     fn routes(&self) -> anyhow::Result<Vec<Known>> {
-        self.nginx.routes()
-    }
-
-    fn patience(&self) -> (Duration, Duration) {
-        self.nginx.patience()
+        self.front.routes()
     }
 }
 

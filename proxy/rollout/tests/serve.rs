@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rollout::Route;
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, built, eventually, gates, routes, stderr, stdout};
@@ -22,7 +22,7 @@ use support::{Place, Process, built, eventually, gates, routes, stderr, stdout};
 struct Stage {
     place: Place,
     api: Api,
-    _measured: Measured,
+    measured: Measured,
     _followers: [Process; 2],
 }
 
@@ -37,7 +37,7 @@ impl Stage {
         let measured = Measured::start(&place);
         measured.set(Traffic::FINE);
         measured.wait_until_scraped(&place);
-        Stage { place, api, _measured: measured, _followers: followers }
+        Stage { place, api, measured, _followers: followers }
     }
 
     /// Starts `carve serve` as in a pod of this name.
@@ -126,6 +126,85 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     assert!(eventually(is_25));
     server.signal(Signal::TERM);
     assert_eq!(server.wait(), Some(0));
+}
+
+#[test]
+fn other_programs_are_told_what_the_judge_says() {
+    // These tests would need more than a minute for their proof.
+    let off = ["failures", "pair-failures", "pair-latency"]
+        .map(|it| format!("[gates.{it}]\noff = true\n"));
+    let stage = Stage::new(&off.concat());
+    let (_server, admin) = stage.serve("ramp-a");
+    let is = |verdict: &str, status: u16| {
+        asked(admin, &format!("verdict/{verdict}?route=qrcode")).is_some_and(|it| it.0 == status)
+    };
+    let passes = eventually(|| is("pass", 200) && is("fail", 409));
+    assert!(passes, "{:?}", asked(admin, "verdict?route=qrcode"));
+    let (status, body) = asked(admin, "verdict?route=qrcode").unwrap();
+    let verdict: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        (status, &verdict["verdict"], &verdict["share"]),
+        (200, &json!("pass"), &json!(0.0))
+    );
+    assert!(
+        verdict["gates"].as_array().unwrap().iter().any(|it| it["gate"] == "mismatches"),
+        "{body}"
+    );
+
+    // A webhook of Flagger is judged from the moment at which its checksum first came.
+    let hook = |wanted: &str, checksum: &str| {
+        let url = format!("http://{admin}/verdict/{wanted}?route=qrcode");
+        let mut answer = ureq::post(url)
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .send(json!({ "checksum": checksum }).to_string())
+            .unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    };
+    assert_eq!(hook("pass", "1"), (200, "every gate and test passes".to_owned()));
+    stage.measured.set(Traffic { mismatches: 10.0, ..Traffic::FINE });
+    assert!(eventually(|| hook("fail", "1").0 == 200));
+    assert!(hook("pass", "1").1.contains("mismatches"));
+
+    for (query, problem) in [
+        ("", "which route?"),
+        ("?route=other", "there is no route \"other\"; the routes are qrcode"),
+        ("?route=qrcode&since=yesterday", "since: \"yesterday\""),
+        ("?route=qrcode&since=2999-01-01T00:00:00Z", "it is in the future"),
+    ] {
+        let (status, said) = asked(admin, &format!("verdict{query}")).unwrap();
+        assert!(status == 400 && said.contains(problem), "{said}");
+    }
+}
+
+#[test]
+fn a_file_begins_one_run_and_its_last_step_waits_for_a_person() {
+    let off = ["failures", "pair-failures", "pair-latency"];
+    let off = off.map(|it| format!("[gates.{it}]\noff = true\n")).concat();
+    let ramp = "[ramp]\nstart = true\nsteps = [50, 100]\nhold = \"1s\"\nconfirm = true\n";
+    let stage = Stage::new(&format!("{ramp}{off}"));
+    let (_server, _) = stage.serve("ramp-a");
+    assert!(eventually(|| stage.phase() == "paused" && stage.is_at("50")));
+    let status = stage.says(&["status"]);
+    assert!(status.contains("the step has passed; `carve resume` begins the last one"), "{status}");
+    stage.says(&["resume"]);
+    assert!(eventually(|| stage.phase() == "done" && stage.is_at("100")));
+    stage.says(&["split", "0"]);
+    thread::sleep(Duration::from_secs(4));
+    assert!(stage.is_at("0") && stage.phase() == "done");
+}
+
+#[test]
+fn only_those_whom_the_file_names_begin_a_run() {
+    let stage = Stage::new("[ramp]\nactors = [\"release\", \"ops\"]\n");
+    let gates = gates(&stage.place).display().to_string();
+    let order = ["ramp", "--steps", "50", "--gates", &gates, "--detach", "--actor"];
+    let refused = from_elsewhere(&stage.place, &stage.api, &[&order[..], &["intern"]].concat());
+    assert!(!refused.status.success());
+    let said = stderr(&refused);
+    assert!(said.contains("intern may not begin a run of qrcode, only release, ops"), "{said}");
+    stage.says(&[&order[..], &["ops"]].concat());
 }
 
 #[test]

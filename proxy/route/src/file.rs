@@ -1,5 +1,6 @@
 //! One route file.
 
+mod gateway;
 mod session;
 mod shadow;
 
@@ -18,6 +19,7 @@ use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
 use crate::units::{HostName, Size, Time};
+pub use gateway::{Counters, Gateway};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
@@ -91,6 +93,8 @@ pub struct RouteFile {
     /// Which requests the shadow gets, and how it compares.
     #[serde(default)]
     pub shadow: Shadow,
+    /// The gateway that moves the traffic on a cluster; by default carve's nginx does.
+    pub gateway: Option<Gateway>,
     /// What happens to a run that has lost its process.
     #[serde(default)]
     pub ramp: Ramp,
@@ -124,10 +128,22 @@ pub enum Body {
     Buffered,
 }
 
-/// What happens to an unfinished run that is silent: its process was killed, hangs, or has ended without a result.
+/// The steps of a run, and what happens to an unfinished run that is silent: its process was killed, hangs, or has
+/// ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ramp {
+    /// The share of each step, in percent, unless `--steps` gives others.
+    #[schemars(with = "Vec<f64>")]
+    pub steps: Vec<Share>,
+    /// How long to hold each step, unless `--hold` says otherwise.
+    pub hold: Time,
+    /// Whether the last step waits for `carve resume`, which a person types.
+    pub confirm: bool,
+    /// Who may begin a run, by the names that `--actor` gives; by default anybody.
+    pub actors: Vec<String>,
+    /// Whether `carve serve` begins a run of its own accord: one for each text of the file.
+    pub start: bool,
     /// How long a run may be silent before `carve watch` or the proxies end it.
     pub lease: Time,
     /// What happens to the share if a run stays silent for longer than its lease.
@@ -146,7 +162,16 @@ pub enum OnLost {
 
 impl Default for Ramp {
     fn default() -> Self {
-        Ramp { lease: Time::seconds(30), on_lost: OnLost::Back }
+        let steps = [1, 5, 25, 50, 100].map(|percent| Share::percent(percent).unwrap_or_default());
+        Ramp {
+            steps: steps.to_vec(),
+            hold: Time::seconds(60),
+            confirm: false,
+            actors: Vec::new(),
+            start: false,
+            lease: Time::seconds(30),
+            on_lost: OnLost::Back,
+        }
     }
 }
 
@@ -217,6 +242,7 @@ impl Route {
             "ramp.lease: {}: must be 2s or more, since a run sends a heartbeat each second",
             file.ramp.lease
         );
+        check_steps(&file.ramp.steps).context("ramp.steps")?;
         for (limit, which) in
             [(file.fallback_limit, "fallback_limit"), (file.rescue_limit, "rescue_limit")]
         {
@@ -241,6 +267,7 @@ impl Route {
             ensure!(is_header(header), "{header:?} is not a header's name");
         }
         file.shadow.check()?;
+        gateway::check(file)?;
         for method in file.shadow.methods.iter().flatten() {
             ensure!(
                 file.methods.include(method),
@@ -353,6 +380,14 @@ impl Route {
         let chosen = self.file.compare_headers.clone();
         chosen.unwrap_or_else(|| COMPARED.map(str::to_owned).to_vec())
     }
+}
+
+/// Checks that the steps of a run rise from above 0.
+pub fn check_steps(steps: &[Share]) -> anyhow::Result<()> {
+    let rise = steps.windows(2).all(|pair| pair[0] < pair[1]);
+    let begin = steps.first().is_some_and(|first| *first > Share::NONE);
+    ensure!(rise && begin, "steps must rise and begin above 0");
+    Ok(())
 }
 
 /// The JSON Schema of a route file, for editors.

@@ -19,7 +19,10 @@ mod units;
 pub use carve_file::{
     App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Host, Listener, Tls, carve_schema,
 };
-pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
+pub use file::{
+    Body, Counters, Fallback, Gateway, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower,
+    check_steps, schema,
+};
 pub use folder::load;
 pub use hosts::settle;
 pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings};

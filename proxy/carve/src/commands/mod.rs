@@ -14,6 +14,7 @@ mod serve;
 mod split;
 mod status;
 mod up;
+mod verdict;
 mod with;
 
 use std::process::ExitCode;

@@ -8,7 +8,9 @@ use clap::Args;
 use evidence::plan::{Pace, lengths, within};
 use rollout::{Share, judge};
 
-use super::ramp::{STEPS, Steps, parse_steps};
+use route::Ramp;
+
+use super::ramp::{Steps, parse_steps};
 use crate::place::OnRoute;
 
 const EXAMPLES: &str = "\
@@ -22,12 +24,12 @@ const NEVER_ENDS: u8 = 4;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Plan {
-    /// The share of each step
-    #[arg(long, value_parser = parse_steps, default_value = STEPS, value_name = "PERCENT,PERCENT...")]
-    steps: Steps,
-    /// The shortest time to hold each step
-    #[arg(long, default_value = "60s", value_name = "TIME")]
-    hold: humantime::Duration,
+    /// The share of each step [default: those of the route file, else 1,5,25,50,100]
+    #[arg(long, value_parser = parse_steps, value_name = "PERCENT,PERCENT...")]
+    steps: Option<Steps>,
+    /// The shortest time to hold each step [default: that of the route file, else 60s]
+    #[arg(long, value_name = "TIME")]
+    hold: Option<humantime::Duration>,
     /// Propose steps that together take at most this long
     #[arg(long, value_name = "TIME")]
     within: Option<humantime::Duration>,
@@ -44,7 +46,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let nginx = &*self.on.nginx()?;
-        let gates = judge::gates(self.gates.as_deref(), &nginx.route_file()?)?;
+        let file = nginx.route_file()?;
+        let gates = judge::gates(self.gates.as_deref(), &file)?;
         let split = rollout::current(&nginx.route_dir())?;
         let prometheus = self.on.place.prometheus()?;
         let pace = judge::pace(&prometheus, &nginx.route, &split, *self.past)?;
@@ -53,8 +56,10 @@ impl Plan {
             "In the last {}, {} had {requests:.2} requests a second, and the shadow compared {compared:.2}.",
             self.past, nginx.route
         );
-        let steps = &self.steps.0;
-        let lengths = lengths(&gates, &pace, steps, *self.hold);
+        let Ramp { steps, hold, .. } = file.file.ramp;
+        let (steps, hold) =
+            (&self.steps.map_or(steps, |it| it.0), self.hold.map_or(hold.0, Into::into));
+        let lengths = lengths(&gates, &pace, steps, hold);
         for (share, length) in steps.iter().zip(&lengths) {
             println!(
                 "{:>6}  {}",
@@ -67,7 +72,7 @@ impl Plan {
         let Some(limit) = self.within else {
             return Ok(if all.is_some() { ExitCode::SUCCESS } else { ExitCode::from(NEVER_ENDS) });
         };
-        let Some((steps, hold)) = within(&gates, &pace, steps, *self.hold, *limit) else {
+        let Some((steps, hold)) = within(&gates, &pace, steps, hold, *limit) else {
             println!("No steps end within {limit}: there are too few requests or comparisons.");
             return Ok(ExitCode::from(NEVER_ENDS));
         };

@@ -37,10 +37,11 @@ ended it.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Ramp {
-    /// The share of each step [default: 1,5,25,50,100, or those of the unfinished run]
+    /// The share of each step [default: those of the unfinished run, else of the route file, else
+    /// 1,5,25,50,100]
     #[arg(long, value_parser = parse_steps, value_name = "PERCENT,PERCENT...")]
     steps: Option<Steps>,
-    /// How long to hold each step [default: 60s]
+    /// How long to hold each step [default: that of the unfinished run, else of the route file, else 60s]
     #[arg(long, value_name = "TIME")]
     hold: Option<humantime::Duration>,
     /// How much longer to wait if data is missing [default: the time of --hold]
@@ -78,13 +79,9 @@ struct Pace {
 #[derive(Clone, Debug)]
 pub(super) struct Steps(pub(super) Vec<Share>);
 
-/// The default steps of a run.
-pub(super) const STEPS: &str = "1,5,25,50,100";
-
 pub(super) fn parse_steps(text: &str) -> anyhow::Result<Steps> {
     let steps: Vec<Share> = text.split(',').map(str::parse).collect::<anyhow::Result<_>>()?;
-    let rises = steps.windows(2).all(|pair| pair[0] < pair[1]) && steps[0] > Share::NONE;
-    anyhow::ensure!(rises, "steps must rise and begin above 0");
+    route::check_steps(&steps)?;
     Ok(Steps(steps))
 }
 
@@ -95,23 +92,18 @@ impl Ramp {
         let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
         let pace = self.pace.clone();
         let (dry_run, detach, json) = (self.dry_run, self.detach, self.json);
-        let plan = self.plan(unfinished)?;
+        let plan = self.plan(unfinished, Plan::of(&nginx.route_file()?.file.ramp))?;
         if dry_run {
             return judge_only(&place, nginx, &plan, json);
         }
         walk(&place, nginx, plan, &pace, detach)
     }
 
-    /// Takes each value from the arguments, else from the unfinished run, else from the defaults. Fails only if the
+    /// Takes each value from the arguments, else from the unfinished run, else from the route's file. Fails only if the
     /// path of `--gates` cannot be made absolute.
-    fn plan(self, unfinished: Option<Plan>) -> anyhow::Result<Plan> {
-        let default = || -> anyhow::Result<Plan> {
-            let Steps(steps) = parse_steps(STEPS)?;
-            let hold = Duration::from_secs(60);
-            Ok(Plan { steps, hold, patience: hold, gates: None })
-        };
+    fn plan(self, unfinished: Option<Plan>, file: Plan) -> anyhow::Result<Plan> {
         let fresh = unfinished.is_none();
-        let rest = unfinished.map_or_else(default, Ok)?;
+        let rest = unfinished.unwrap_or(file);
         let hold = self.hold.map_or(rest.hold, Into::into);
         let default_patience = if fresh { hold } else { rest.patience };
         let gates = self.gates.map(std::path::absolute).transpose().context("--gates")?;
@@ -120,6 +112,7 @@ impl Ramp {
             hold,
             patience: self.patience.map_or(default_patience, Into::into),
             gates: gates.or(rest.gates),
+            confirm: rest.confirm,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -12,13 +13,14 @@ use rollout::Desk;
 use service_kit::{Admin, Listener};
 use tokio::sync::oneshot;
 
+use super::verdict;
 use crate::place::{Place, Reports};
 use crate::signals::Signals;
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve serve --target kubernetes --split-config-map qr/split")]
 pub(crate) struct Serve {
-    /// Listener of health and metrics; must not be reachable from outside
+    /// Listener of health, metrics and `/verdict?route=NAME`; must not be reachable from outside
     #[arg(
         long,
         env = "RAMP_ADMIN_ADDR",
@@ -50,6 +52,13 @@ impl Serve {
         let listener = runtime.block_on(bind())?;
         let file = dir.join("ramp.prom");
         let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
+        let judged = verdict::Desk {
+            dir: dir.clone(),
+            cluster: cluster.clone(),
+            prometheus: prometheus.clone(),
+            begun: Mutex::default(),
+        };
+        let admin = admin.with(verdict::routes(judged));
         let readiness = admin.readiness();
         let (end, ended) = oneshot::channel::<()>();
         let http = thread::spawn(move || {

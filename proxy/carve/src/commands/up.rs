@@ -211,7 +211,7 @@ fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
     preflight::check_tools(settings)?;
     preflight::check_folders(settings)?;
     render::render(settings)?;
-    settings.nginx("").check()
+    settings.machine().check()
 }
 
 /// Prints the URLs to open.

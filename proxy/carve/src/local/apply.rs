@@ -44,7 +44,7 @@ fn exchange(
     settings: &Settings,
     read: impl FnOnce() -> anyhow::Result<(CarveFile, Vec<Route>)>,
 ) -> anyhow::Result<Exchanged> {
-    rollout::exchange(&settings.nginx(""), || {
+    rollout::exchange(&settings.machine(), || {
         let (carve, routes) = read()?;
         let files = render::included(settings, &carve, &routes)?;
         Ok((routes, files))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Command, FromArgMatches};
-use rollout::{Key, Nginx, Share};
+use rollout::{Key, Machine, Nginx, Share};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
@@ -223,7 +223,12 @@ impl Settings {
         })
     }
 
-    /// nginx and one of its routes, for `rollout`. An empty name stands for nginx without a route.
+    /// nginx, for `rollout`.
+    pub fn machine(&self) -> Machine {
+        Machine { dir: self.nginx_dir(), admin: self.addresses.proxy_admin }
+    }
+
+    /// One of nginx' routes, for `rollout`.
     pub fn nginx(&self, route: &str) -> Nginx {
         Nginx::here(self.nginx_dir(), route.to_owned(), self.addresses.proxy_admin)
     }

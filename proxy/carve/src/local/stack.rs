@@ -65,7 +65,7 @@ impl Stack {
         change(&mut settings);
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
-        settings.nginx("").check()?;
+        settings.machine().check()?;
         let supervisor = Supervisor::new(settings.run_dir.clone());
         let keeper = Some(supervisor.start_bound(&settings.carve)?);
         let stack = Stack { settings, supervisor, keeper, _folder: folder };

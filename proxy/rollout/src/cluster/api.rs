@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use serde_json::Value;
-use ureq::{Agent, Body, RequestBuilder};
+use serde_json::{Value, json};
+use ureq::{Agent, RequestBuilder};
 
 use super::ConfigMap;
 use crate::{files, http};
@@ -79,17 +79,13 @@ impl Api {
             let object = serde_json::from_str(&http::body("the proxy", &self.url, OF_A_MACHINE)?);
             return object.with_context(|| self.url.clone());
         }
-        let path = of.path();
-        let request = self.with_bearer(self.agent.get(format!("{}{path}", self.url)))?;
-        self.object(&path, request.call())?.context(KEEPS_CHANGING)
+        self.object(&of.path(), self.call("GET", &of.path(), None)?)?.context(KEEPS_CHANGING)
     }
 
     /// Merges `patch` into the object. Returns `false` if the patch names a version that somebody has changed since.
     pub(super) fn patch(&self, of: &ConfigMap, patch: &Value) -> anyhow::Result<bool> {
-        let path = of.path();
-        let request = self.agent.patch(format!("{}{path}", self.url));
-        let request = request.header("Content-Type", "application/merge-patch+json");
-        let answer = self.with_bearer(request)?.send(patch.to_string());
+        let (path, media) = (of.path(), "application/merge-patch+json");
+        let answer = self.call("PATCH", &path, Some((media, patch)))?;
         Ok(self.object(&path, answer)?.is_some())
     }
 
@@ -112,8 +108,8 @@ impl Api {
         let request = request.config().timeout_global(Some(WATCH + TIMEOUT)).build();
         let mut answer = request.call().with_context(|| format!("no answer from {}", self.url))?;
         if answer.status() != 200 {
-            self.object(&of.path(), Ok(answer))?;
-            bail!("the watch of {} ended", of.path());
+            let text = answer.body_mut().read_to_string().unwrap_or_default();
+            bail!("{}: {} {text}", of.path(), answer.status());
         }
         for line in BufReader::new(answer.body_mut().as_reader()).lines() {
             let mut event: Value = serde_json::from_str(&line?)?;
@@ -130,26 +126,48 @@ impl Api {
         Ok(())
     }
 
+    /// Sends a request with a body of this media type and returns the status and the JSON of the answer. Fails if there
+    /// is no answer.
+    pub(super) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<(&str, &Value)>,
+    ) -> anyhow::Result<(u16, Value)> {
+        let mut request = ureq::http::Request::builder().method(method);
+        request = request.uri(format!("{}{path}", self.url));
+        if let Some(bearer) = self.bearer()? {
+            request = request.header("Authorization", bearer);
+        }
+        if let Some((media, _)) = body {
+            request = request.header("Content-Type", media);
+        }
+        let body = body.map_or(String::new(), |(_, body)| body.to_string());
+        let answer = self.agent.run(request.body(body)?);
+        let mut answer = answer.with_context(|| format!("no answer from {}", self.url))?;
+        let text = answer.body_mut().read_to_string().context("the Kubernetes API")?;
+        let object = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "message": text }));
+        Ok((answer.status().as_u16(), object))
+    }
+
+    fn bearer(&self) -> anyhow::Result<Option<String>> {
+        let read = |file: &PathBuf| Ok(format!("Bearer {}", files::read(file)?.trim()));
+        self.token.as_ref().map(read).transpose()
+    }
+
     fn with_bearer<B>(&self, request: RequestBuilder<B>) -> anyhow::Result<RequestBuilder<B>> {
-        let Some(file) = &self.token else { return Ok(request) };
-        let bearer = format!("Bearer {}", files::read(file)?.trim());
-        Ok(request.header("Authorization", bearer))
+        Ok(match self.bearer()? {
+            Some(bearer) => request.header("Authorization", bearer),
+            None => request,
+        })
     }
 
     /// The object in an answer; `None` if the answer is a conflict.
-    fn object(
-        &self,
-        path: &str,
-        answer: Result<ureq::http::Response<Body>, ureq::Error>,
-    ) -> anyhow::Result<Option<Value>> {
-        let mut answer = answer.with_context(|| format!("no answer from {}", self.url))?;
-        let status = answer.status().as_u16();
-        let text = answer.body_mut().read_to_string().context("the Kubernetes API")?;
-        let object: Value = serde_json::from_str(&text).unwrap_or_default();
+    fn object(&self, path: &str, (status, object): (u16, Value)) -> anyhow::Result<Option<Value>> {
         match status {
             200 => Ok(Some(object)),
             409 => Ok(None),
-            _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or(&text)),
+            _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or_default()),
         }
     }
 }

@@ -1,15 +1,16 @@
 //! All proxies of a Kubernetes cluster, treated as one.
 //!
-//! A ConfigMap holds each route's split as the text of its `split.conf`. `carve follow` runs beside nginx in each
+//! A ConfigMap holds each route's split as data. `carve follow` runs beside nginx in each
 //! proxy's pod and applies the split there, as `carve split` does on one machine. This module watches and patches
 //! the ConfigMap, and asks every proxy which split it serves. For a route of sessions, `carve follow` writes the share
 //! file beside each home, and this module asks the homes.
 
 mod api;
+mod gateway;
 mod proxies;
 mod route;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -28,10 +29,11 @@ use crate::split::Known;
 use crate::state::Told;
 use crate::stop_file::Stop;
 use crate::store::Store;
-use crate::traffic::{ask, routes};
+use crate::traffic::{Traffic, ask, routes};
 
 use api::{Api, KEEPS_CHANGING, STATE};
-use proxies::{Proxies, ProxiesOf};
+use gateway::HttpRoute;
+use proxies::{PATIENCE, Proxies, ProxiesOf};
 pub(crate) use route::{OnCluster, SILENT};
 
 /// How often a patch is tried if others change the ConfigMap at the same time.
@@ -77,7 +79,7 @@ impl FromStr for ConfigMap {
 /// A route's entries in the ConfigMap.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
-    /// The split, as text.
+    /// The split, as the text of [`Split::share_file`], which a version before this one reads too.
     pub(crate) split: Option<&'a str>,
     pub(crate) stop: Option<Stop>,
     /// The run, as the text of a [`Told`].
@@ -108,7 +110,16 @@ pub(crate) fn key(route: &str, what: &str) -> String {
 pub struct Cluster {
     api: Arc<Api>,
     map: ConfigMap,
-    proxies: Proxies,
+    front: Front,
+}
+
+/// What moves the traffic of the routes.
+#[derive(Clone, Debug)]
+enum Front {
+    /// carve's nginx, in several pods.
+    Proxies(Proxies),
+    /// The gateways of the cluster, for the route files of this folder.
+    Gateways(PathBuf),
 }
 
 impl Cluster {
@@ -124,14 +135,21 @@ impl Cluster {
         folder: &Path,
     ) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(url, credentials)?);
-        Ok(Cluster { api, map, proxies: Proxies::new(proxies, folder.to_owned()) })
+        let front = Front::Proxies(Proxies::new(proxies, folder.to_owned()));
+        Ok(Cluster { api, map, front })
+    }
+
+    /// As this cluster, but its gateways move the traffic of the route files in `files`.
+    #[must_use]
+    pub fn behind_gateways(self, files: PathBuf) -> Self {
+        Cluster { front: Front::Gateways(files), ..self }
     }
 
     /// Another machine to follow, whose proxy has its admin listener at `url`. `folder` is as for [`Cluster::new`].
     pub fn of_a_machine(url: &BaseUrl, folder: &Path) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(&format!("{url}{STATE}"), Path::new(""))?);
         let proxies = Proxies::new(url.authority().to_owned(), folder.to_owned());
-        Ok(Cluster { api, map: "machine/state".parse()?, proxies })
+        Ok(Cluster { api, map: "machine/state".parse()?, front: Front::Proxies(proxies) })
     }
 
     /// A route of the cluster. `dir` is the folder for a copy of its split.
@@ -148,8 +166,19 @@ impl Cluster {
     /// The route of this store. Only a copied route is known to be one of sessions.
     pub(crate) fn around(&self, store: &Arc<OnCluster>) -> Nginx {
         let (dir, route) = (store.nginx_dir.clone(), store.route.clone());
-        let traffic = ProxiesOf { proxies: self.proxies.clone(), route: route.clone() };
-        Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, Arc::new(traffic))
+        let traffic: Arc<dyn Traffic> = match &self.front {
+            Front::Proxies(proxies) => {
+                Arc::new(ProxiesOf { proxies: proxies.clone(), route: route.clone() })
+            }
+            Front::Gateways(files) => Arc::new(HttpRoute {
+                api: Arc::clone(&self.api),
+                namespace: self.map.namespace.clone(),
+                files: files.clone(),
+                dir: dir.clone(),
+                route: route.clone(),
+            }),
+        };
+        Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, traffic, PATIENCE)
     }
 
     /// A route of the cluster, with its file, its split and the last state of its run copied below `dir`. A command
@@ -163,9 +192,13 @@ impl Cluster {
 
     /// The routes of the proxies, from the first proxy that answers. Fails if none answers in time.
     pub fn routes(&self) -> anyhow::Result<Vec<Known>> {
+        let proxies = match &self.front {
+            Front::Proxies(proxies) => proxies,
+            Front::Gateways(files) => return gateway::known(files),
+        };
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         loop {
-            match self.proxies.ask(routes) {
+            match proxies.ask(routes) {
                 Err(_) if Instant::now() < deadline => sleep(LET_IN_POLL),
                 answer => return answer,
             }
@@ -174,8 +207,12 @@ impl Cluster {
 
     /// A route's file, from the first proxy that answers.
     fn route(&self, name: &str) -> anyhow::Result<Route> {
+        let proxies = match &self.front {
+            Front::Proxies(proxies) => proxies,
+            Front::Gateways(files) => return Route::read(&files.join(format!("{name}.toml"))),
+        };
         let name = name.to_owned();
-        self.proxies.ask(move |proxy| {
+        proxies.ask(move |proxy| {
             let path = format!("/routes/{name}/route.toml");
             Route::parse(&name, &ask(proxy, &path)?).with_context(|| format!("{proxy}: {path}"))
         })
@@ -270,6 +307,11 @@ impl Cluster {
             }
         });
         receiver
+    }
+
+    /// Whether gateways move the traffic, which read neither splits nor stops from the ConfigMap.
+    pub(crate) fn has_gateways(&self) -> bool {
+        matches!(self.front, Front::Gateways(_))
     }
 
     /// Whether this is a copy of the ConfigMap in a file. The process that keeps the copy watches the runs.

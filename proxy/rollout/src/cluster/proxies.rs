@@ -12,11 +12,11 @@ use anyhow::{Context, anyhow, ensure};
 
 use crate::files;
 use crate::split::{Known, Split};
-use crate::traffic::{Traffic, agreed, is_stopped, routes, served};
+use crate::traffic::{Patience, Traffic, agreed, is_stopped, late, routes, served};
 
 /// How long a change may take. The proxies' name resolves to a deleted proxy for some seconds, which does not answer.
-const TIMEOUT: Duration = Duration::from_secs(60);
-const POLL: Duration = Duration::from_millis(250);
+pub(super) const PATIENCE: Patience =
+    Patience { total: Duration::from_secs(60), pause: Duration::from_millis(250) };
 /// How long DNS may take if it has answered before.
 const LOOKUP: Duration = Duration::from_secs(1);
 
@@ -105,22 +105,31 @@ pub(super) struct ProxiesOf {
 }
 
 impl Traffic for ProxiesOf {
+    fn apply(
+        &self,
+        split: &Split,
+        interrupted: &AtomicBool,
+        reached: &mut bool,
+    ) -> anyhow::Result<()> {
+        *reached = true;
+        let is_served = |_| self.served().is_ok_and(|served| served == *split);
+        PATIENCE.wait(interrupted, late, is_served)
+    }
+
     fn served(&self) -> anyhow::Result<Split> {
         let all = self.proxies.addresses()?.into_iter();
         agreed(all.map(|proxy| Ok((served(proxy, &self.route)?, proxy.to_string()))))?
             .context("no proxy")
     }
 
-    fn is_stopped(&self) -> anyhow::Result<bool> {
-        let mut all = self.proxies.addresses()?.into_iter();
-        all.try_fold(true, |so_far, proxy| Ok(so_far && is_stopped(proxy, &self.route)?))
+    fn stop(&self) -> anyhow::Result<()> {
+        PATIENCE.wait_for_stop(|| {
+            let mut all = self.proxies.addresses()?.into_iter();
+            all.try_fold(true, |so_far, proxy| Ok(so_far && is_stopped(proxy, &self.route)?))
+        })
     }
 
     fn routes(&self) -> anyhow::Result<Vec<Known>> {
         self.proxies.ask(routes)
-    }
-
-    fn patience(&self) -> (Duration, Duration) {
-        (TIMEOUT, POLL)
     }
 }

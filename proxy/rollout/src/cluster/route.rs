@@ -13,7 +13,7 @@ use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
 use super::{Cluster, Said, copy_to, key};
-use crate::folder::{route_dir, write};
+use crate::folder::{keep_route, route_dir, route_file, write};
 use crate::split::{Split, current};
 use crate::state::{Asked, State, Told};
 use crate::stop_file::Stop;
@@ -93,6 +93,17 @@ impl OnCluster {
             None => self.cluster.nginx(&self.nginx_dir, &self.route).served()?,
         };
         copy_to(&self.nginx_dir, &route, &split)
+    }
+
+    /// Copies the route's file if somebody has changed it. The files of proxies change with their pods.
+    pub(crate) fn follow_file(&self) -> anyhow::Result<()> {
+        if self.cluster.has_gateways() {
+            let route = self.cluster.route(&self.route)?;
+            if route_file(&self.dir())?.text != route.text {
+                keep_route(&self.dir(), &route)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the last state of the route's run to the folder.
@@ -223,7 +234,7 @@ impl Claim for OnCluster {
     /// last read, or has started or taken over a run.
     fn publish(&self) -> anyhow::Result<()> {
         let (split, run) = (current(&self.dir())?, State::load(&self.dir())?);
-        let text = split.render(&self.route);
+        let text = split.share_file();
         self.cluster.update(|object| {
             let said = Said::of(&self.route, object);
             if said.split != self.seen().split.as_deref() {

@@ -5,11 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail, ensure};
 use evidence::gates::Gates;
+use route::Route;
 
 use crate::judge::ask;
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::split::current;
-use crate::state::{By, Phase, Plan, State};
+use crate::state::{By, Confirmation, Phase, Plan, State};
 
 /// Refuses gates with an invalid query, which would make every step inconclusive.
 pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::Result<()> {
@@ -26,8 +27,24 @@ pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::R
     Ok(())
 }
 
-/// The state of a new run that starts at the current share. Fails if the first step is not above it.
-pub(super) fn started(dir: &Path, plan: Plan, by: &By) -> anyhow::Result<State> {
+/// A hash of a route file's text (FNV-1a), the same in every version.
+pub(crate) fn hash(route: &Route) -> u64 {
+    route.text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+/// The state of a new run that starts at the current share. Fails if the first step is not above it, or this person may
+/// not begin a run.
+pub(super) fn started(dir: &Path, plan: Plan, route: &Route, by: &By) -> anyhow::Result<State> {
+    let actors = &route.file.ramp.actors;
+    let name = by.actor.split(" in ").next().unwrap_or_default(); // without the pod
+    ensure!(
+        actors.is_empty() || actors.iter().any(|actor| actor == name),
+        "ramp.actors: {name} may not begin a run of {}, only {}",
+        route.name,
+        actors.join(", ")
+    );
     let start_share = current(dir)?.share_percent;
     let first = plan.steps.first().context("no steps")?;
     ensure!(
@@ -51,6 +68,8 @@ pub(super) fn started(dir: &Path, plan: Plan, by: &By) -> anyhow::Result<State> 
         report: None,
         trial: None,
         is_past: false,
+        confirmation: Confirmation::default(),
+        file: hash(route),
     })
 }
 

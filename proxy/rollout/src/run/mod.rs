@@ -1,6 +1,6 @@
 //! Runs the steps: sets a share, holds it and judges it; then goes to the next step, rolls back, or waits.
 
-mod begin;
+pub(crate) mod begin;
 mod order;
 mod report;
 pub mod request;
@@ -25,7 +25,7 @@ use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::pulse::Pulse;
 use crate::samples::Sampler;
 use crate::split::{Wanted, current};
-use crate::state::{Asked, Back, Phase, Plan, State};
+use crate::state::{Asked, Back, Confirmation, Phase, Plan, State};
 use crate::{stop, stop_file};
 pub use order::{attend, order};
 use report::Report;
@@ -70,7 +70,7 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let (by, lease) = (&around.nginx.by, route.file.ramp.lease.0);
     let (event, state) = match unfinished {
         Some(state) => ("resumed", begin::resumed(dir, state, &plan, lease, Some(by))?),
-        None => ("started", begin::started(dir, plan, by)?),
+        None => ("started", begin::started(dir, plan, &route, by)?),
     };
     let _ = around.nginx.store.ask(None); // discards a request to an earlier run
     let mut run = Run::new(around, gates, state);
@@ -278,6 +278,10 @@ impl<'a> Run<'a> {
             match judgement.verdict {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
+                Verdict::Pass if elapsed >= hold && self.state.needs_person() => {
+                    self.state.confirmation = Confirmation::Asked;
+                    self.pause("the step has passed; `carve resume` begins the last one");
+                }
                 Verdict::Pass if elapsed >= hold => return Ok(Step::Passed),
                 // A proof may take longer than `patience`, as long as new requests arrive.
                 Verdict::Inconclusive
@@ -344,20 +348,27 @@ impl<'a> Run<'a> {
             self.state.asked = by;
             match request {
                 Request::Abort(back) => return Ok(Wait::End(Step::Aborted(back))),
-                Request::Pause => {
-                    self.state.phase = Phase::Paused;
-                    self.state.reason = self.state.asked.on_request();
-                    self.report.event(&self.state, "paused", None);
-                }
+                Request::Pause => self.pause(&self.state.asked.on_request()),
                 Request::Resume => {
+                    let is_asked = self.state.confirmation == Confirmation::Asked;
                     self.state.phase = Phase::Holding;
                     self.state.reason = String::new();
                     self.report.event(&self.state, "went_on", None);
+                    if is_asked {
+                        self.state.confirmation = Confirmation::Given;
+                        return Ok(Wait::Over);
+                    }
                     return Ok(Wait::Restart);
                 }
             }
         }
         Ok(Wait::Over)
+    }
+
+    fn pause(&mut self, why: &str) {
+        self.state.phase = Phase::Paused;
+        why.clone_into(&mut self.state.reason);
+        self.report.event(&self.state, "paused", None);
     }
 
     fn move_to(&mut self, share: Share) -> anyhow::Result<()> {

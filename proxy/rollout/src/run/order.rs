@@ -35,7 +35,7 @@ pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Resu
     let _lock = take(nginx)?;
     let mut state = match State::load_unfinished(dir)? {
         Some(state) => begin::resumed(dir, state, &plan, route.file.ramp.lease.0, Some(&nginx.by))?,
-        None => begin::started(dir, plan, &nginx.by)?,
+        None => begin::started(dir, plan, &route, &nginx.by)?,
     };
     if state.phase != Phase::GoingBack {
         state.phase = Phase::Ordered;

@@ -19,6 +19,7 @@ fn samples_become_counts_by_scrape() {
         last: BTreeMap::new(),
         scraped: BTreeMap::new(),
         own: None,
+        counters: None,
     };
     assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(1.0, 100.0)])]), []);
     let bucket = |le: &str, samples: &[(f64, f64)]| {
@@ -81,4 +82,24 @@ fn with_different_timeouts_what_is_too_slow_for_one_side_fails_on_both() {
         count("edge_request_seconds_bucket", arm, "1", 98.0);
     }
     assert_eq!((interval.new.failures, interval.old.failures), (2.0, 2.0));
+}
+
+#[test]
+fn a_gateways_counters_count_as_the_edges() {
+    let found = |status: &str, samples: &[(f64, f64)]| {
+        let labels = [("__name__", "gateway_requests_total"), ("code", status)];
+        as_of_edge(series(&labels, samples), "new", "code")
+    };
+    let mut sampler = Sampler {
+        query: String::new(),
+        bounds: Bounds { fast: 0.25, in_time: None },
+        last: BTreeMap::new(),
+        scraped: BTreeMap::new(),
+        own: None,
+        counters: None,
+    };
+    let scrapes = [(1.0, 10.0), (2.0, 13.0)];
+    let all = ["200", "204", "302", "503"].map(|status| found(status, &scrapes));
+    let new = sampler.count(&all)[0].new;
+    assert_eq!((new.requests, new.failures, new.statuses), (12.0, 3.0, [6.0, 3.0, 0.0]));
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rollout::{Split, Wanted};
 use serde_json::{Value, json};
 
+use super::gateway::HttpRoutes;
 use super::{Place, Process, routes};
 
 /// The content of the ConfigMap, and the behaviour of the API.
@@ -29,6 +30,7 @@ pub(crate) struct Object {
     /// Whether the next watch ends with 410 Gone.
     pub(crate) forgets: bool,
     watches: usize,
+    pub(crate) http_routes: HttpRoutes,
 }
 
 pub(crate) struct Api {
@@ -83,6 +85,8 @@ impl Api {
     }
 }
 
+const HTTP_ROUTES: &str = "/apis/gateway.networking.k8s.io/v1/namespaces/qr/httproutes";
+
 /// Answers one request. `None` if the connection must be closed.
 fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     let mut reader = BufReader::new(stream);
@@ -112,6 +116,11 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
         ("patch", requested) if requested == path => {
             assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
             patched(&mut object, &serde_json::from_slice(&body).unwrap())
+        }
+        (verb, requested) if requested.starts_with(HTTP_ROUTES) => {
+            let name = requested[HTTP_ROUTES.len()..].split(' ').next().unwrap();
+            let body = serde_json::from_slice(&body).unwrap_or_default();
+            object.http_routes.answer(verb, name.trim_start_matches('/'), &body)
         }
         (_, requested) => (404, json!({ "message": format!("{requested} not found") })),
     };

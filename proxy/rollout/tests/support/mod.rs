@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 pub(crate) mod api;
+pub(crate) mod gateway;
 pub(crate) mod homes;
 pub(crate) mod prometheus;
 

@@ -1,0 +1,168 @@
+//! A route whose traffic a gateway of the cluster moves: HTTPRoutes behind a simulated Kubernetes API.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::api::{Api, from_elsewhere, in_cluster};
+use support::{Place, Process, eventually, stderr, stdout};
+
+const FILE: &str = "path = \"/qrcode\"\nold.url = \"http://shop:3000\"\n\
+    new.url = \"http://qr:80\"\nshadow.percent = 20\n[gateway]\napp = \"shop\"\ncounts = \"traefik\"\n\
+    shadow = \"http://shadow:42080\"\n";
+const NAME: &str = "carve-qrcode";
+
+struct Stage {
+    place: Place,
+    api: Api,
+}
+
+impl Stage {
+    /// The app's HTTPRoute, and a route file with these lines at its beginning.
+    fn new(lines: &str) -> Self {
+        let (place, api) = (Place::new(), Api::start());
+        fs::create_dir(place.beside("routes")).unwrap();
+        fs::write(place.beside("routes/qrcode.toml"), format!("{lines}{FILE}")).unwrap();
+        let all = json!([{ "path": { "type": "PathPrefix", "value": "/" } }]);
+        let spec = json!({ "parentRefs": [{ "name": "eg" }], "hostnames": ["shop.example"],
+            "rules": [{ "matches": all, "backendRefs": [{ "name": "shop", "port": 3000 }] }] });
+        let app = json!({ "metadata": { "name": "shop" }, "spec": spec });
+        api.object.lock().unwrap().http_routes.put(app);
+        Stage { place, api }
+    }
+
+    fn carve(&self, args: &[&str]) -> Result<String, String> {
+        let routes = self.place.beside("routes");
+        let output = from_elsewhere(
+            &self.place,
+            &self.api,
+            &[args, &["--gateway-routes", routes.to_str().unwrap()]].concat(),
+        );
+        if output.status.success() { Ok(stdout(&output)) } else { Err(stderr(&output)) }
+    }
+
+    fn weights(&self) -> Option<(u64, u64)> {
+        self.api.object.lock().unwrap().http_routes.weights(NAME)
+    }
+
+    fn object(&self, name: &str) -> Value {
+        self.api.object.lock().unwrap().http_routes.all[name].clone()
+    }
+}
+
+#[test]
+fn the_split_is_the_weights_of_an_object_of_its_own() {
+    let stage = Stage::new("");
+    let app = stage.object("shop");
+    stage.carve(&["split", "5"]).unwrap();
+    assert_eq!(stage.weights(), Some((500, 9500)));
+    let spec = stage.object(NAME)["spec"].clone();
+    assert_eq!(
+        (&spec["parentRefs"], &spec["hostnames"]),
+        (&app["spec"]["parentRefs"], &app["spec"]["hostnames"])
+    );
+    let rule = &spec["rules"][0];
+    assert_eq!(
+        rule["matches"][1],
+        json!({ "path": { "type": "Exact", "value": "/qrcode" }, "method": "HEAD" })
+    );
+    assert_eq!(rule["backendRefs"][0], json!({ "name": "qr", "port": 80, "weight": 500 }));
+    let mirror = &rule["filters"][0]["requestMirror"];
+    assert_eq!(mirror["backendRef"], json!({ "name": "shadow", "port": 42080 }));
+    assert_eq!(mirror["fraction"], json!({ "numerator": 2000, "denominator": 10000 }));
+    stage.carve(&["split", "12.5"]).unwrap();
+    assert_eq!(stage.weights(), Some((1250, 8750)));
+    let said = stage.carve(&["status"]).unwrap();
+    assert!(
+        said.contains("share   12.50% of request") && said.contains("served  the same"),
+        "{said}"
+    );
+    // At 0% the app's HTTPRoute answers, unchanged.
+    stage.carve(&["split", "0"]).unwrap();
+    assert_eq!((stage.weights(), stage.object("shop")), (None, app));
+    assert_eq!(stage.api.share(), "0");
+}
+
+#[test]
+fn a_rollback_sets_the_weights_whatever_somebody_made_of_them() {
+    let stage = Stage::new("");
+    stage.carve(&["split", "25"]).unwrap();
+    let edit =
+        json!([{ "op": "replace", "path": "/spec/rules/0/backendRefs/0/weight", "value": 9999 }]);
+    stage.api.object.lock().unwrap().http_routes.answer("patch", NAME, &edit);
+    let refused = stage.carve(&["split", "50"]).unwrap_err();
+    assert!(
+        refused.contains(
+            "somebody has edited HTTPRoute qr/carve-qrcode: its weights are 9999 and 7500"
+        ),
+        "{refused}"
+    );
+    stage.carve(&["rollback", "qrcode", "--reason", "it is slow"]).unwrap();
+    assert_eq!(stage.weights(), None);
+    let refused = stage.carve(&["split", "5"]).unwrap_err();
+    assert!(refused.contains("it is slow"), "{refused}");
+    stage.carve(&["clear", "qrcode", "--reason", "mended"]).unwrap();
+    stage.carve(&["split", "5"]).unwrap();
+    assert_eq!(stage.weights(), Some((500, 9500)));
+}
+
+#[test]
+fn a_stop_that_somebody_writes_to_the_config_map_is_put_into_force() {
+    let stage = Stage::new("");
+    stage.carve(&["split", "25"]).unwrap();
+    let admin = service_kit::free_addresses(1).unwrap()[0];
+    let mut command = in_cluster(&stage.place, &stage.api, &["serve", "--gateway-routes"]);
+    command
+        .arg(stage.place.beside("routes"))
+        .env("RAMP_NGINX_DIR", stage.place.beside("pod"))
+        .env("RAMP_TARGET", "kubernetes")
+        .env("RAMP_ADMIN_ADDR", admin.to_string())
+        .stdout(Stdio::null());
+    let served = Process(command.spawn().unwrap());
+    stage.api.object.lock().unwrap().data.insert("qrcode.stop".to_owned(), "broken".to_owned());
+    let split = stage.api.object.lock().unwrap().data["qrcode.conf"].clone();
+    stage.api.set(&split);
+    assert!(eventually(|| stage.weights().is_none()), "{:?}", stage.weights());
+    served.signal(Signal::TERM);
+    assert_eq!(served.wait(), Some(0));
+}
+
+#[test]
+fn what_a_gateway_cannot_do_is_refused_and_nothing_moves() {
+    for (lines, message) in [
+        ("key = \"client\"\n", "key: a gateway splits by request, not by client"),
+        (
+            "hosts = [\"other.example\"]\n",
+            "hosts: other.example is no hostname of the HTTPRoute shop",
+        ),
+    ] {
+        let refused = Stage::new(lines).carve(&["split", "5"]).unwrap_err();
+        assert!(refused.contains(message), "{refused}");
+    }
+    let stage = Stage::new("");
+    let change = |it: &dyn Fn(&mut support::gateway::HttpRoutes)| {
+        it(&mut stage.api.object.lock().unwrap().http_routes);
+    };
+    let refused = |message: &str| {
+        let refused = stage.carve(&["split", "5"]).unwrap_err();
+        assert!(refused.contains(message), "{refused}");
+        assert_eq!(stage.weights(), None);
+    };
+    change(&|it| it.forbidden = Some("post"));
+    refused("403 \"cannot post resource \\\"httproutes\\\"\"");
+    change(&|it| {
+        it.forbidden = None;
+        let mut app = it.all["shop"].clone();
+        app["spec"]["rules"][0]["matches"] =
+            json!([{ "path": { "type": "Exact", "value": "/qrcode" } }]);
+        it.put(app);
+    });
+    refused("path: the HTTPRoute shop has \"/qrcode\" itself");
+    change(&|it| it.all.clear());
+    refused("gateway.app: there is no HTTPRoute qr/shop");
+}
