@@ -282,6 +282,8 @@ describe('the playground', () => {
     const { page } = await open(t);
     await page.locator('#content').selectOption('geo');
     await option(page, 'latitude').fill('52.5');
+    await page.waitForTimeout(400);
+    assert.match(await page.locator('#state').textContent(), /^Type something/);
     await option(page, 'longitude').fill('13.4');
     await shows(page, /bytes/);
     await page.waitForFunction(() =>
