@@ -228,6 +228,7 @@ fn what_a_judge_saw_is_described() {
     let members = serde_json::json!({ "type": "object", "members": 2 });
     assert_eq!(describe("json", 200, br#"{"a":1,"b":2}"#, false), Some(members));
     assert_eq!(describe("bytes", 200, b"hello", true), None);
+    assert!(["image", "json"].iter().all(|judge| describe(judge, 200, b"", true).is_none()));
 }
 
 #[test]
