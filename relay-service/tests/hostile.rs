@@ -9,7 +9,9 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use service_kit::testing::{connect, eventually, exchange};
-use support::clients::{MALFORMED, body, head, is_cut, put, receive, serves, slow_clients, waiting};
+use support::clients::{
+    MALFORMED, body, head, is_cut, put, receive, serves, slow_clients, waiting,
+};
 use support::{metric, relay_service};
 
 #[test]
