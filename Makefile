@@ -236,6 +236,7 @@ all-newcomer:
 
 all-measure:
 	$(MAKE) bench ARGS=instructions
+	$(MAKE) simulate RAMPS=200
 	$(MAKE) ladder QUICK=1
 	$(MAKE) chaos ARGS=--quick
 

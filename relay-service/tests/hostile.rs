@@ -9,7 +9,9 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use service_kit::testing::{connect, eventually, exchange};
-use support::clients::{body, head, is_cut, put, receive, serves, slow_clients, waiting};
+use support::clients::{
+    MALFORMED, body, head, is_cut, put, receive, serves, slow_clients, waiting,
+};
 use support::{metric, relay_service};
 
 #[test]
@@ -140,25 +142,7 @@ fn a_body_has_as_many_bytes_as_its_head_says() {
 fn a_head_that_others_might_read_otherwise_is_refused_and_ends_its_connection() {
     let service = relay_service(&[]);
     let chunks = "0\r\n\r\nGET /p/smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
-    for lines in [
-        "content-length: 5\r\ncontent-length: 6",
-        "content-length: 5, 6",
-        "content-length: +5",
-        "content-length: 0x5",
-        "content-length: 99999999999999999999",
-        "content-length:",
-        "content-length : 5",
-        "transfer-encoding : chunked",
-        "transfer-encoding: chunked, identity",
-        "transfer-encoding: xchunked",
-        "transfer-encoding: gzip",
-        "transfer-encoding: chunked\r\ntransfer-encoding: identity",
-        "x: y\r\n folded: z",
-        " folded: z",
-        "x: y\rcontent-length: 5",
-        "x\0y: z",
-        "x: y\0",
-    ] {
+    for lines in MALFORMED.into_iter().chain(["content-length:", "x: y\r\n folded: z"]) {
         let request = format!("PUT /p/a HTTP/1.1\r\nhost: x\r\n{lines}\r\n\r\n{chunks}");
         let answer = exchange(service.addr, &request);
         assert!(answer.starts_with("HTTP/1.1 400 "), "{lines:?}: {answer}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 use service_kit::testing::{connect, eventually, exchange, get};
-use support::clients::{fill, head, receive};
+use support::clients::{MALFORMED, fill, head, receive};
 use support::edge::Edge;
 
 /// nginx reads no further than the relay's window, and looks for its client only when it reads or writes.
@@ -40,24 +40,7 @@ fn a_waiting_sender_with_full_buffers_that_leaves_is_forgotten() {
 fn a_head_that_others_might_read_otherwise_reaches_no_relay() {
     let edge = Edge::start("100");
     let chunks = "0\r\n\r\nGET /p/smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
-    for lines in [
-        "content-length: 5\r\ncontent-length: 6",
-        "content-length: 5, 6",
-        "content-length: +5",
-        "content-length: 0x5",
-        "content-length: 99999999999999999999",
-        "content-length : 5",
-        "transfer-encoding : chunked",
-        "transfer-encoding: chunked, identity",
-        "transfer-encoding: xchunked",
-        "transfer-encoding: gzip",
-        "transfer-encoding: chunked\r\ntransfer-encoding: identity",
-        "content-length: 5\r\ntransfer-encoding: chunked",
-        " folded: z",
-        "x: y\rcontent-length: 5",
-        "x\0y: z",
-        "x: y\0",
-    ] {
+    for lines in MALFORMED.into_iter().chain(["content-length: 5\r\ntransfer-encoding: chunked"]) {
         let request = format!("PUT /p/a HTTP/1.1\r\nhost: x\r\n{lines}\r\n\r\n{chunks}");
         let answer = exchange(edge.addr, &request);
         let is_refused = answer.starts_with("HTTP/1.1 400 ") || answer.starts_with("HTTP/1.1 501 ");

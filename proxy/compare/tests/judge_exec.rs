@@ -127,6 +127,18 @@ fn the_question_has_request_headers_and_bodies() {
 }
 
 #[test]
+fn a_header_that_differs_is_a_difference_even_if_the_program_skips_the_pair() {
+    let exec = JudgeSettings::Exec(settings(["python3", "moody.py"]));
+    let judge = Judge::new(&exec, vec![CONTENT_TYPE]).unwrap();
+    judge.start().unwrap();
+    let (mut csv, none) = (HeaderMap::new(), HeaderMap::new());
+    csv.insert(CONTENT_TYPE, "text/csv".parse().unwrap());
+    let old = Answer { status: 200, headers: &csv, body: b"skip" };
+    let verdict = judge.compare(&ASKED, &old, &Answer { headers: &none, ..old });
+    assert!(detail(verdict).contains("text/csv"));
+}
+
+#[test]
 fn a_status_that_differs_is_not_asked_about() {
     let judge = judge_of(settings(["sh", "agrees.sh"]));
     let headers = HeaderMap::new();

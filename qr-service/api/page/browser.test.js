@@ -208,6 +208,9 @@ describe('the playground', () => {
     await option(page, 'format').selectOption('pdf');
     await option(page, 'width_mm').fill('9');
     await warnings.getByText('0.27 mm wide').waitFor();
+    await option(page, 'width_mm').fill('');
+    await option(page, 'version_min').fill('25');
+    await warnings.getByText('117 x 117 modules').waitFor();
     await option(page, 'version_min').fill('41');
     await page.locator('#fault-version_min').getByText('use 1 to 40').waitFor();
   });
@@ -279,6 +282,8 @@ describe('the playground', () => {
     const { page } = await open(t);
     await page.locator('#content').selectOption('geo');
     await option(page, 'latitude').fill('52.5');
+    await page.waitForTimeout(400);
+    assert.match(await page.locator('#state').textContent(), /^Type something/);
     await option(page, 'longitude').fill('13.4');
     await shows(page, /bytes/);
     await page.waitForFunction(() =>

@@ -156,7 +156,6 @@ export function groups(parameters) {
 export function values(form) {
   const found = {};
   for (const input of form.querySelectorAll('[name]')) {
-    if (input.closest('[hidden]')) continue;
     if (input.type === 'checkbox') {
       if (input.checked) found[input.name] = true;
     } else if (input.value !== '') {

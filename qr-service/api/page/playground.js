@@ -175,7 +175,6 @@ async function update() {
   }
   try {
     const answer = await ask(request(format), mine.signal);
-    if (mine !== running) return;
     clear();
     if (answer.ok) return await showAnswer(format, answer, mine.signal);
     const problem = await answer.json().catch(() => undefined);

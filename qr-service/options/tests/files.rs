@@ -1,7 +1,13 @@
 //! Checks that the files of the bindings that are generated from the definition of the options are up to date.
 //! `make generate` writes them, by `GENERATE=1`.
 
-#![cfg(all(feature = "eps", feature = "kanji", feature = "pdf", feature = "shapes"))]
+#![cfg(all(
+    feature = "eps",
+    feature = "image",
+    feature = "kanji",
+    feature = "pdf",
+    feature = "shapes"
+))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::env;
@@ -9,9 +15,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use image::{Rgba, RgbaImage};
+use qr_options::artwork::{Artwork, LogoPixels};
 use qr_options::fault::Fault;
-use qr_options::options::Options;
-use qr_options::{Definition, Drawn, Parameters, draw_json, draw_query};
+use qr_options::options::{Format, Options};
+use qr_options::parameters::read_query;
+use qr_options::picture::draw;
+use qr_options::plan::Plan;
+use qr_options::symbol::encode;
+use qr_options::{Definition, Drawn, OPTIONS, Parameters, draw_json, draw_query};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -71,6 +83,43 @@ fn cases_have_the_same_results_as_json_and_as_a_query() {
     });
     let lines: Vec<String> = lines.collect();
     is_up_to_date("cases.json", &format!("[\n{}\n]\n", lines.join(",\n")));
+}
+
+/// Draws a query with a logo of 600 x 300 pixels as the service does; a query with `cross` has the Swiss cross.
+fn drawn_with_logo(query: &str) -> Result<(Drawn, Option<f64>), Vec<Fault>> {
+    let mut faults = Vec::new();
+    let values = read_query(query.trim_end_matches("&cross"), &[&OPTIONS], &mut faults);
+    let mut options: Options = OPTIONS.read(&values, &mut faults).unwrap();
+    assert!(faults.is_empty(), "{faults:?}");
+    options.has_swiss_cross = query.ends_with("&cross");
+    let format = options.format.unwrap_or(Format::Png);
+    let plan = Plan::new(options, format)?;
+    let encoded = encode(&plan).map_err(|fault| vec![fault])?;
+    let logo = RgbaImage::from_fn(600, 300, |x, y| {
+        Rgba([(x / 3) as u8, y as u8, 200, 255 - (x / 6) as u8])
+    });
+    let pixels = plan.look.logo.as_ref().map(|_| &logo as &dyn LogoPixels);
+    let art = Artwork::of(&plan, &encoded, pixels);
+    let bytes = draw(&plan, &encoded, art.as_ref()).map_err(|fault| vec![fault])?;
+    Ok((Drawn { bytes, format }, encoded.unused_correction()))
+}
+
+/// Where a logo has room, how it is drawn, and what would work where it has none.
+#[test]
+fn logos_have_the_same_places_and_pictures() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logos.json");
+    let cases: Vec<Vec<String>> = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let lines = cases.iter().map(|case| {
+        let result = match drawn_with_logo(&case[0]) {
+            Ok((drawn, unused)) => {
+                format!("{unused:?} {}", result_of(Ok(drawn))["sha256"].as_str().unwrap())
+            }
+            Err(faults) => serde_json::to_string(&faults).unwrap(),
+        };
+        json!([case[0], result]).to_string()
+    });
+    let lines: Vec<String> = lines.collect();
+    is_up_to_date("tests/logos.json", &format!("[\n{}\n]\n", lines.join(",\n")));
 }
 
 /// The definitions that bindings have, with their schemas.

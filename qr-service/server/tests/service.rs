@@ -45,16 +45,6 @@ fn a_valid_request_id_is_kept_and_an_invalid_one_replaced() {
 }
 
 #[test]
-fn a_head_over_the_limit_is_refused() {
-    let service = start(&[]);
-    let long = "x".repeat(20_000);
-    let answer = get(service.addr, &format!("/qrcode?text={long}"));
-    assert!(answer.starts_with("HTTP/1.1 414") || answer.starts_with("HTTP/1.1 431"), "{answer}");
-    let request = format!("GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\nx-long: {long}\r\n\r\n");
-    assert!(exchange(service.addr, &request).starts_with("HTTP/1.1 431"));
-}
-
-#[test]
 fn a_client_that_sends_its_head_slowly_is_disconnected() {
     let service = start(&[("QR_IDLE_TIMEOUT", "300ms")]);
     let mut stream = service.connect();

@@ -13,6 +13,25 @@ pub(crate) const LINES: &str = "[INFO] Waiting for 1 receiver(s)...\n[INFO] A re
     [INFO] Start sending to 1 receiver(s)!\n[INFO] Sent successfully!\n\
     [INFO] All receiver(s) was/were received successfully.\n";
 
+/// Lines of a head that others might read otherwise.
+pub(crate) const MALFORMED: [&str; 15] = [
+    "content-length: 5\r\ncontent-length: 6",
+    "content-length: 5, 6",
+    "content-length: +5",
+    "content-length: 0x5",
+    "content-length: 99999999999999999999",
+    "content-length : 5",
+    "transfer-encoding : chunked",
+    "transfer-encoding: chunked, identity",
+    "transfer-encoding: xchunked",
+    "transfer-encoding: gzip",
+    "transfer-encoding: chunked\r\ntransfer-encoding: identity",
+    " folded: z",
+    "x: y\rcontent-length: 5",
+    "x\0y: z",
+    "x: y\0",
+];
+
 pub(crate) fn receive(addr: SocketAddr, target: &str) -> TcpStream {
     let mut stream = connect(addr);
     write!(stream, "GET /p/{target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();

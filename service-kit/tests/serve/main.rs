@@ -363,12 +363,13 @@ fn services_near_their_proxy_have_these_limits() {
 }
 
 #[test]
-fn a_head_has_at_most_16_kib_and_a_host() {
+fn a_head_has_at_most_16_kib_and_one_host() {
     let server = start(serving(), hello());
     let padded = |bytes| format!("host: x\r\nx: {}\r\n", "a".repeat(bytes));
     for (headers, status) in [
         ("host: x\r\n".to_owned(), 200),
         (String::new(), 400),
+        ("host: x\r\nhost: x\r\n".to_owned(), 400),
         (padded(15_000), 200),
         (padded(17_000), 431),
     ] {

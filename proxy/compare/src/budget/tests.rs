@@ -70,3 +70,19 @@ fn each_route_has_its_ten_a_second_beside_the_others() {
     let counts = started(0.1, Duration::from_millis(5), 0.0, &[true, false, false]);
     assert!(counts[1..].iter().all(|count| *count >= 90), "{counts:?}");
 }
+
+#[test]
+fn what_is_saved_and_what_is_owed_are_bounded_and_pay_for_time_elsewhere_too() {
+    let begin = Instant::now();
+    let after = |seconds: u64, cpu: f64, elsewhere| {
+        let now = begin + Duration::from_secs(seconds);
+        let mut turns = Turns { budget: Budget::at(0.5, Duration::ZERO, begin), last: now };
+        let wait = turns.wait(Duration::from_secs_f64(cpu), now, elsewhere);
+        (turns.budget.0.lock().unwrap().saved, wait.as_millis())
+    };
+    assert_eq!(after(0, 0.0, 0.0), (0.5, 0));
+    assert_eq!(after(9, 0.25, 0.0), (0.5, 0));
+    assert_eq!(after(1, 1.0, 0.25), (-0.25, 100));
+    assert_eq!(after(0, 0.5, 0.015_625), (-0.015_625, 31));
+    assert_eq!(after(1, 100.0, 0.0), (-5.0, 100));
+}

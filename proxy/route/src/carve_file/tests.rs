@@ -27,26 +27,9 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
         fs::write(folder.path().join(CARVE_FILE), text).expect("a file");
         format!("{:#}", CarveFile::of(folder.path()).expect_err(text))
     };
-    for (text, problem) in [
-        ("[frnt]", "line 1: unknown field `frnt`, expected one of `front`, `app`"),
-        ("[app]\nmax_body = \"1g\"", "line 2: max_body: \"1g\": must be a size such as"),
-        ("[app]\ntimeout = \"x\"", "line 2: timeout: \"x\": must be a time such as"),
-        (
-            "[front]\ntrusted_proxies = [\"10.0.0.0/33\"]",
-            "line 2: trusted_proxies: \"10.0.0.0/33\": must be",
-        ),
-        ("[front]\nchoose.by = \"client\"", "line 2: choose.by: \"client\": must be header:NAME"),
-        (
-            "[[hosts]]\nnames = [\"a.example:80\"]\napp = \"http://a\"",
-            "line 2: names: \"a.example:80\": must be the name of a host such as",
-        ),
-        ("[[hosts]]\nnames = []\napp = \"http://a\"", "hosts: http://a:80 has no names"),
-        (
-            "hosts = [{ names = [\"a\", \"*.b\"], app = \"http://a\" }, { names = [\"a\"], app = \"http://b\" }]",
-            "hosts: a: it is listed twice",
-        ),
-        ("[app]\nwebsocket = 1", "line 2: websocket: invalid type: integer `1`"),
-    ] {
+    let mistakes: Vec<(String, String)> =
+        serde_json::from_str(include_str!("mistakes.json")).expect("pairs");
+    for (text, problem) in &mistakes {
         let error = said(text);
         assert!(error.contains(&format!("carve.toml: {problem}")), "{text}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");

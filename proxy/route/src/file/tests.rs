@@ -17,54 +17,9 @@ fn the_least_is_a_path() {
 
 #[test]
 fn a_mistake_is_one_line_that_names_line_and_field() {
-    for (text, problem) in [
-        ("", "missing field `path`"),
-        ("path = \"report\"", "line 1: path: \"report\": a path begins with /"),
-        ("path = \"/*\"", "line 1: path: \"/*\": this is the whole app"),
-        ("path = \"/a\"\npth = 1", "line 2: unknown field `pth`, expected one of `path`"),
-        ("path = \"/a\"\nkey = \"cookie\"", "line 2: key: \"cookie\": must be request, client"),
-        (
-            "path = \"/a\"\nhosts = [\"A.example\"]",
-            "line 2: hosts: \"A.example\": must be the name",
-        ),
-        ("path = \"/a\"\nmethods = [\"get\"]", "line 2: methods: \"get\": methods are in capitals"),
-        ("path = \"/a\"\njudge = \"jsn\"", "line 2: judge: unknown variant `jsn`, expected one of"),
-        ("path = \"/a\"\njudge = 1", "expected the name of a judge, or a table with the name"),
-        ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),
-        ("path = \"/a\"\nfallback_limit = 0", "fallback_limit: 0: must be 1 to 10000"),
-        ("path = \"/a\"\n[ramp]\nlease = \"1s\"", "ramp.lease: 1s: must be 2s or more"),
-        ("path = \"/a\"\n[ramp]\non_lost = \"x\"", "unknown variant `x`, expected `back` or"),
-        ("path = \"/a\"\nmax_body = \"1g\"", "line 2: max_body: \"1g\": must be a size such as"),
-        ("path = \"/a\"\nshare = 101", "line 2: share: \"101\": must be 0 to 100 percent"),
-        ("path = \"/a\"\n[new]\nurl = \"x:1\"", "line 3: url: \"x:1\": must be http://HOST:PORT"),
-        ("path = \"/a\"\n[new]\ntimeout = \"3\"", "line 3: timeout: \"3\": must be a time such"),
-        ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": must have letters, digits"),
-        ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is not a header's name"),
-        ("path = \"/a\"\nshadow.max_answer = \"0\"", "shadow.max_answer: 0: must be more"),
-        (
-            "path = \"/a\"\nshadow.fresh_parameter = \"a b\"",
-            "shadow.fresh_parameter: \"a b\": must have letters",
-        ),
-        (
-            "path = \"/a\"\nshadow.send_headers = [\"If-None-Match\"]",
-            "shadow.send_headers: \"If-None-Match\": each side makes its own tags",
-        ),
-        (
-            "path = \"/a\"\nshadow.send_headers = [\"Host\"]",
-            "shadow.send_headers: \"Host\": the shadow sends it anyway",
-        ),
-        (
-            "path = \"/a\"\nshadow.send_headers = [\"X-Route-Arm\"]",
-            "shadow.send_headers: \"X-Route-Arm\": only nginx and the shadow",
-        ),
-        (
-            "path = \"/a\"\nshadow.send_headers = [\"te\"]",
-            "shadow.send_headers: \"te\": it belongs to one connection",
-        ),
-        ("path = \"/a\"\nshadow.noise = 90.5", "shadow.noise: 90.50: must be 0 to 90 percent"),
-        ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),
-        ("path = ", "line 1"),
-    ] {
+    let mistakes: Vec<(String, String)> =
+        serde_json::from_str(include_str!("mistakes.json")).expect("pairs");
+    for (text, problem) in &mistakes {
         let error = format!("{:#}", Route::parse("report", text).expect_err(text));
         assert!(error.contains(problem) && error.lines().count() == 1, "{text}: {error}");
     }

@@ -148,23 +148,6 @@ static void nul_is_a_character_like_any_other(void)
     free(cut.png);
 }
 
-static void a_text_that_is_too_long_is_refused_at_each_level(void)
-{
-    /* ISO/IEC 18004, table 7: bytes at L, M, Q and H. */
-    const size_t most[] = {2953, 2331, 1663, 1273};
-    char *text = (char *)allocate(3000);
-    memset(text, 'a', 3000);
-    for (int32_t level = QR_LEVEL_L; level <= QR_LEVEL_H; level++) {
-        struct qr_options options = {sizeof options, 400, 4, level};
-        struct answer longest = draw_bytes(text, most[level], &options, 20000);
-        CHECK(longest.status == QR_STATUS_OK);
-        free(longest.png);
-        CHECK(is_refused(draw_bytes(text, most[level] + 1, &options, 20000),
-                         QR_STATUS_TEXT_TOO_LONG));
-    }
-    free(text);
-}
-
 static void an_impossible_length_is_refused_without_reading(void)
 {
     uint8_t text = 'a', out = UNTOUCHED;
@@ -325,7 +308,6 @@ int main(int argc, char **argv)
     a_small_buffer_is_unchanged_and_the_capacity_needed_is_returned();
     a_text_that_is_not_utf8_is_refused();
     nul_is_a_character_like_any_other();
-    a_text_that_is_too_long_is_refused_at_each_level();
     an_impossible_length_is_refused_without_reading();
     options_out_of_range_are_refused();
     a_later_struct_of_options_is_taken_if_its_new_fields_have_their_defaults();

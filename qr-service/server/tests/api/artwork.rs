@@ -183,15 +183,6 @@ fn addresses_bombs_and_damaged_logos_are_refused() {
         assert_eq!((answer.status, answer.faults()), (400, vec!["logo malformed".to_owned()]));
         assert!(!answer.text().contains("passwd"), "{}", answer.text());
     }
-    for (path, fault) in [("txt", "shape contradictory"), ("png", "shape contradictory")] {
-        let kind = if path == "png" { "micro" } else { "qr" };
-        let body = json!({"text": "1", "shape": "dots", "kind": kind});
-        let answer = post_json(service.addr, &format!("/v1/qr.{path}"), &body);
-        assert_eq!((answer.status, answer.faults()), (400, vec![fault.to_owned()]));
-    }
-    let lone = post_json(service.addr, "/v1/qr.png", &json!({"text": "1", "logo_size": 0.2}));
-    assert_eq!(lone.faults(), ["logo_size contradictory"]);
-    let _: Value = lone.json();
 }
 
 #[test]

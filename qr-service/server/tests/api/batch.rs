@@ -250,29 +250,6 @@ fn post_items(addr: SocketAddr, items: &[Value]) -> Answer {
 }
 
 #[test]
-fn names_are_safe_and_used_once() {
-    let service = start(&[]);
-    for (first, second, faults) in [
-        ("a", "A.png", vec!["items[1].filename repeated"]),
-        ("../a", "b", vec!["items[0].filename malformed"]),
-        ("..", "b", vec!["items[0].filename malformed"]),
-        // The second item has the same fault, so it is counted with the first's.
-        ("a\\b", "C:d", vec!["items[0].filename malformed"]),
-        ("con", "lpt1.png", vec!["items[0].filename malformed"]),
-        ("b", "lpt1.png", vec!["items[1].filename malformed"]),
-        ("qr-0002", "qr-0002", vec!["items[1].filename repeated"]),
-    ] {
-        let items =
-            [json!({"text": "a", "filename": first}), json!({"text": "b", "filename": second})];
-        let answer = post_items(service.addr, &items);
-        let faults: Vec<String> = faults.into_iter().map(str::to_owned).collect();
-        assert_eq!((answer.status, answer.faults()), (400, faults), "{first} {second}");
-    }
-    let own = [json!({"text": "a", "filename": "manifest.json", "format": "json"})];
-    assert_eq!(post_items(service.addr, &own).faults(), ["items[0].filename repeated"]);
-}
-
-#[test]
 fn what_is_no_batch_is_refused() {
     let service = start(&[]);
     let many = format!("[{}{{}}]", "{},".repeat(1000));

@@ -60,28 +60,3 @@ fn labels_have_modules_of_whole_dots_and_are_read() {
         }
     }
 }
-
-#[test]
-fn what_a_label_printer_cannot_print_is_refused() {
-    let service = start(&[]);
-    for (target, faults) in [
-        ("zpl?text=a&dpi=250", ["dpi not-allowed"]),
-        ("epl?text=a&dpi=600", ["dpi not-allowed"]),
-        ("zpl?text=a&dpi=1200", ["dpi out-of-range"]),
-        ("pdf?text=a&dpi=300", ["dpi contradictory"]),
-        ("zpl?text=a&scale=4&width_mm=20", ["scale contradictory"]),
-        ("zpl?text=a&dark=036", ["dark contradictory"]),
-        ("zpl?text=a&caption=a", ["caption contradictory"]),
-        ("zpl?text=a&width_mm=3", ["width_mm size"]),
-        ("zpl?text=a&width_mm=4", ["width_mm unreadable"]),
-        ("zpl?text=a&scale=1", ["scale unreadable"]),
-        ("zpl?text=a&scale=3&dpi=600", ["scale unreadable"]),
-        ("zpl?text=a&scale=195", ["scale size"]),
-        ("epl?text=a&width_mm=900", ["width_mm size"]),
-    ] {
-        let answer = get(service.addr, &format!("/v1/qr.{target}"));
-        assert!([400, 422].contains(&answer.status), "{target} {}", answer.status);
-        assert_eq!(answer.faults(), faults, "{target}");
-    }
-    assert_eq!(get(service.addr, "/v1/qr.zpl?text=a&scale=4&dpi=600").status, 200);
-}

@@ -242,35 +242,3 @@ fn on_a_dark_page_the_dark_modules_are_left_out() {
         }
     }
 }
-
-#[test]
-fn looks_that_no_reader_would_read_are_refused_at_their_option() {
-    let service = start(&[]);
-    for (path, query, status, faults) in [
-        ("png", "gradient_color=bbb", 422, "gradient_color contrast"),
-        ("svg", "finder_color=ff0", 422, "finder_color contrast"),
-        ("pdf", "bottom_left_color=ff0&light=fff", 422, "finder_color contrast"),
-        ("png", "dark=transparent", 422, "dark contrast"),
-        ("png", "light=transparent&background=123", 422, "dark contrast"),
-        ("png", "dark=fff&light=transparent&background=000", 422, "dark contrast"),
-        ("png", "background=0000", 400, "background contradictory"),
-        ("png", "frame=square&margin=3", 400, "margin contradictory"),
-        ("png", "gradient=radial", 400, "gradient contradictory"),
-        (
-            "png",
-            "gradient=radial&gradient_color=036&gradient_angle=1",
-            400,
-            "gradient_angle contradictory",
-        ),
-        ("png", "gradient_color=03608080", 400, "gradient_color contradictory"),
-        ("eps", "gradient_color=036", 400, "gradient_color contradictory"),
-        ("png", "gradient_color=036&kind=micro", 400, "gradient_color contradictory"),
-        ("txt", "frame=square", 400, "frame contradictory"),
-        ("pdf", "dark=transparent&background=123", 400, "dark contradictory"),
-        ("svg", "dark=transparent&background=123&caption=a", 400, "caption contradictory"),
-        ("svg", "dark=transparent&background=123&frame=square", 400, "frame contradictory"),
-    ] {
-        let answer = get(service.addr, &format!("/v1/qr.{path}?text=1&{query}"));
-        assert_eq!((answer.status, answer.faults()), (status, vec![faults.to_owned()]), "{query}");
-    }
-}

@@ -126,27 +126,6 @@ fn at(picture: &Picture, wide: f64, x: f64, y: f64) -> u8 {
     picture.grey[px(y) * picture.width as usize + px(x)]
 }
 
-#[test]
-fn what_print_has_not_is_refused() {
-    let service = start(&[]);
-    for (target, status, fault) in [
-        ("qr.pdf?text=a&dark=0368", 400, "dark contradictory"),
-        ("qr.eps?text=a&light=fff8", 400, "light contradictory"),
-        ("qr.png?text=a&dark=cmyk(0,0,0,100)", 400, "dark contradictory"),
-        ("qr.pdf?text=a&dark=cmyk(0,0,0,101)", 400, "dark malformed"),
-        ("qr.pdf?text=a&dark=cmyk(0,0,0)", 400, "dark malformed"),
-        ("qr.pdf?text=a&dark=ff0", 422, "dark contrast"),
-        ("qr.eps?text=a&dark=fff&light=000", 422, "dark contrast"),
-        ("qr.txt?text=a&caption=a", 400, "caption contradictory"),
-        ("qr.png?text=a&caption=%E6%BC%A2", 422, "caption not-allowed"),
-        ("qr.pdf?text=a&caption=%E6%BC%A2", 400, "caption not-allowed"),
-        ("qr.svg?text=a&caption=a%0Ab", 400, "caption not-allowed"),
-    ] {
-        let answer = get(service.addr, &format!("/v1/{target}"));
-        assert_eq!((answer.status, answer.faults()), (status, vec![fault.to_owned()]), "{target}");
-    }
-}
-
 /// Returns a bill like the standard's example, and one with the required fields only.
 fn bills() -> [Value; 2] {
     let least = json!({"iban": "CH5800791123000889012", "creditor_name": "A", "creditor_postcode": "2501",

@@ -106,11 +106,6 @@ fn what_nobody_could_read_is_not_sent() {
     let service = start(&[]);
     let long = "a".repeat(500);
     for (query, fault) in [
-        ("png?text=a&dark=ff0".to_owned(), "dark contrast"),
-        ("png?text=a&dark=fff&light=000".to_owned(), "dark contrast"),
-        ("svg?text=a&dark=000&light=222".to_owned(), "dark contrast"),
-        ("png?text=a&dark=00000020".to_owned(), "dark contrast"),
-        ("png?text=a&dark=000&light=000".to_owned(), "dark contrast"),
         (format!("pdf?text={long}&width_mm=3"), "width_mm unreadable"),
         (format!("eps?text={long}&width_mm=3"), "width_mm unreadable"),
     ] {

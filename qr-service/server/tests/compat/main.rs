@@ -15,11 +15,12 @@ mod show;
 mod support;
 mod wild;
 
+use std::collections::BTreeMap;
 use std::io::BufReader;
 
 use service_kit::testing::connect;
 
-use crate::support::{get, send, start};
+use crate::support::{Picture, get, padded, read, send, start};
 
 #[test]
 fn without_the_switch_there_are_no_such_paths() {
@@ -49,6 +50,48 @@ fn a_wrong_switch_ends_the_program_before_it_listens() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{value}: {error}");
         assert!(error.contains(name) && error.contains(says), "{error}");
+    }
+}
+
+/// Each query, with how its line begins.
+#[test]
+fn bad_values_get_400_and_a_line_that_names_the_parameter() {
+    let service = start(&[("QR_COMPAT", "goqr,quickchart,google")]);
+    let refused: BTreeMap<String, Vec<(String, String)>> =
+        serde_json::from_str(include_str!("refusals.json")).unwrap();
+    let long = |query: &str, count, says: &str| {
+        (query.replace("LONG", &"a".repeat(count)), says.to_owned())
+    };
+    for (path, mut cases) in refused {
+        cases.push(match &*path {
+            "/chart?" => long("cht=qr&chs=150x150&chl=LONG", 3000, "chl: "),
+            "/qr?" => long("text=LONG", 3000, "text: "),
+            _ => long("data=LONG&ecc=H", 2000, "data: "),
+        });
+        if path == "/qr?" {
+            cases.push(long(
+                "text=a&caption=LONG",
+                501,
+                "caption: it has more than 500 characters",
+            ));
+        }
+        for (query, says) in cases {
+            let answer = get(service.addr, &format!("{path}{query}"));
+            assert_eq!(answer.status, 400, "{path}{query}");
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+            // QuickChart says it in a header, with a picture without a code.
+            let line = match &*path {
+                "/qr?" => answer.header("x-quickchart-error").unwrap_or_default(),
+                _ => answer.text(),
+            };
+            assert!(line.starts_with(&says) && line.len() > 14, "{query}: {line}");
+            if path == "/qr?" {
+                assert_eq!(answer.header("content-type"), Some("image/png"));
+                let image = image::load_from_memory(&answer.body).unwrap().into_luma8();
+                let (width, height, grey) = (image.width(), image.height(), image.into_raw());
+                assert!(read(&padded(&Picture { width, height, grey }), "qr").is_none());
+            }
+        }
     }
 }
 
