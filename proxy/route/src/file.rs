@@ -23,8 +23,25 @@ pub use gateway::{Counters, Gateway};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
-/// Headers that are compared by default.
-const COMPARED: [&str; 2] = ["content-type", "location"];
+/// Headers that are compared by default: a wrong one sends clients elsewhere, keeps or shows them what is not theirs, or
+/// keeps their programs from reading the answer.
+const COMPARED: [&str; 15] = [
+    "access-control-allow-credentials",
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "access-control-max-age",
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-type",
+    "etag",
+    "location",
+    "set-cookie",
+    "vary",
+    "www-authenticate",
+];
 
 /// The content of a route file. Only `path` is required.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -49,7 +66,9 @@ pub struct RouteFile {
     /// requests belong together: homes choose the side, and nothing is mirrored.
     #[serde(default)]
     pub judge: JudgeSettings,
-    /// Headers of answers to compare; content-type and location by default.
+    /// Headers of answers to compare. By default those that hurt if they are wrong: content-type, location,
+    /// cache-control, vary, content-encoding, content-disposition, www-authenticate, access-control-*, set-cookie
+    /// without values, and whether there is an etag.
     pub compare_headers: Option<Vec<String>>,
     /// Headers to leave out of `compare_headers` or its default.
     #[serde(default)]
