@@ -4,18 +4,25 @@
 //! only for a new route.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashSet};
 
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
 use strum::EnumCount;
 
+use crate::keys::Keys;
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 use crate::outages::{Attempt, Outages};
+use crate::sequence::Sequences;
 
 /// The most routes with counters of their own that no setting names. Lines of further routes count under [`OVERFLOW`].
 pub(crate) const MAX_ROUTES: usize = 64;
 /// The label `route` for the routes beyond [`MAX_ROUTES`].
 pub(crate) const OVERFLOW: &str = "_overflow";
+/// The most reasons to decline that are counted by name.
+const MOST_REASONS: usize = 20;
+/// The most cut answers without a line.
+const MOST_CUT: usize = 10_000;
 /// The longest line in bytes. An ordinary line has about 200.
 const MAX_LINE_BYTES: usize = 4096;
 
@@ -65,6 +72,11 @@ pub(crate) struct RouteCounts {
     /// Answers with status 2xx and without a body.
     pub(crate) empty: [u64; Arm::COUNT],
     pub(crate) outages: [Outages; Arm::COUNT],
+    /// Answers that the assigned side ended too soon.
+    pub(crate) cut: [u64; Arm::COUNT],
+    pub(crate) keys: Keys,
+    /// Requests that the new side declined, by reason.
+    pub(crate) declines: BTreeMap<Box<str>, u64>,
 }
 
 impl RouteCounts {
@@ -83,6 +95,16 @@ impl RouteCounts {
         self.timeouts[arm] += u64::from(line.has_timed_out && attempt == Attempt::Failed);
         let is_success = Code::of(line.status) == Code::Success;
         self.empty[arm] += u64::from(line.is_empty && is_success && line.is_own_answer());
+        let is_failure = Code::of(line.status) == Code::ServerError;
+        self.cut[arm] += u64::from(line.is_cut && line.is_own_answer() && !is_failure);
+        self.keys.count(line);
+        if line.side == Side::Declined {
+            let reason = std::str::from_utf8(line.declined).unwrap_or_default();
+            let is_new = !self.declines.contains_key(reason);
+            let reason =
+                if is_new && self.declines.len() >= MOST_REASONS { "others" } else { reason };
+            *self.declines.entry(reason.into()).or_default() += 1;
+        }
         if matches!(line.arm, Arm::New | Arm::Old) {
             self.outages[arm].take(line.ended_ms, attempt);
         }
@@ -104,6 +126,9 @@ pub(crate) struct Counts {
     /// When the last request ended, in milliseconds since 1970.
     pub(crate) last_line_ms: Option<u64>,
     pub(crate) routes: Vec<RouteCounts>,
+    /// Connections whose last answer a side cut short, and whose line is to come.
+    pub(crate) cut: HashSet<u64>,
+    pub(crate) sequences: Sequences,
 }
 
 impl Counts {
@@ -111,6 +136,14 @@ impl Counts {
     pub(crate) fn new(named: &[String]) -> Self {
         let routes = named.iter().map(|name| RouteCounts::new(name, true)).collect();
         Counts { routes, ..Counts::default() }
+    }
+
+    /// Takes connections whose last answer was cut. Forgets earlier ones if their lines do not come.
+    pub(crate) fn expect_cut(&mut self, connections: Vec<u64>) {
+        if self.cut.len() > MOST_CUT {
+            self.cut.clear();
+        }
+        self.cut.extend(connections);
     }
 
     /// Counts the whole lines in `bytes`, and returns how many bytes need not be read again. Leaves the bytes after the
@@ -138,11 +171,15 @@ impl Counts {
 
     fn count(&mut self, line: &[u8]) {
         self.lines += 1;
-        let Some(line) = Line::parse(line) else {
+        let Some(mut line) = Line::parse(line) else {
             self.malformed += 1;
             return;
         };
+        line.is_cut = line.connection.is_some_and(|number| self.cut.remove(&number));
         self.last_line_ms = Some(line.ended_ms);
+        if let Some((connection, request)) = line.connection.zip(line.request) {
+            self.sequences.count(connection, request, line.ended_ms);
+        }
         self.route(line.route).count(&line);
     }
 

@@ -33,7 +33,10 @@ pub(crate) fn readings(
     match counted {
         Ok(intervals) => {
             let assigned = Assigned::from(&split.key);
-            intervals.iter().for_each(|interval| trial.add(interval, gates, assigned));
+            let share = f64::from(split.share_percent);
+            for interval in intervals {
+                trial.add(&Interval { share, ..interval }, gates, assigned);
+            }
             trial.reach(seconds(SystemTime::now()), gates);
             trial.readings(gates)
         }

@@ -150,6 +150,8 @@ const MAPS: &str = "#
 # $NAME_mirrored: whether the shadow gets the request too, whichever side answers the client. Never a client that reads
 # events: both streams would take events from it.
 # $mirrored_route: tells the shadow the route of a mirrored request.
+# $key_hash: the number of the request's key, for the access log, if the route is split by key.
+# $declined_side: what the new side said when it answered 501.
 # $has_body: whether a request brings a body, which a route that only reads leaves to the app.
 # $NAME_old_way: the location for the old side. At 0 %, it is the one without a rescue by the new side.
 # $NAME_too_long: whether a body is longer than the route accepts, if the rest of the app accepts longer ones.
@@ -164,6 +166,12 @@ map $http_accept $wants_no_stream {
     ~text/event-stream 0;
 }
 
+map $upstream_http_x_carve_decline $declined_side {
+    volatile;
+    default fallback;
+    \"~^(?<decline_reason>[A-Za-z0-9 _.-]{1,64})$\" declined:$decline_reason;
+}
+
 map $content_length$http_transfer_encoding $has_body {
     default 1;
     \"\" 0;
@@ -172,7 +180,12 @@ map $content_length$http_transfer_encoding $has_body {
 ";
 
 fn maps(app: &App, routes: &[Route]) -> String {
-    let mut text = format!("{HEAD}{MAPS}{}{OF_REQUESTS}", mirrored_routes(routes));
+    let mirrored = routes.iter().filter(|route| !route.is_session());
+    let hashes: String = mirrored
+        .map(|route| format!("    {} ${}_key_hash;\n", route.name, route.variable()))
+        .collect();
+    let hashes = format!("\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n");
+    let mut text = format!("{HEAD}{MAPS}{}{hashes}{OF_REQUESTS}", mirrored_routes(routes));
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
         if route.is_session() {
@@ -254,6 +267,9 @@ const LOCATIONS: &str = "#
 # location with a mirror makes a subrequest for every request, which would be a large part of the cost of the new side.
 # So only the sampled requests to the new side go to a location with a mirror.
 #
+# The new side may decline a request that it does not do yet: a 501 with the header X-Carve-Decline and a reason. The old
+# side then answers, and the client sees only that. Without the header, a 501 is a failure.
+#
 # A route with `cache` keeps answers of the new side if their Cache-Control allows it, and serves them without asking a
 # side. Each answer is a file, and writing one costs as much as several requests, so only answers that are requested a
 # second time are kept. During a ramp the cache is neither filled nor used, since a cached answer is no evidence about a
@@ -323,13 +339,16 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
     let too_many = "    error_page 597 = @too_many;\n";
     let gone = "    error_page 502 504 = @unavailable;\n";
     let (route_name, stop) = (&route.name, stop_file(route));
+    // After 501 the new side has done nothing, so the old side is asked whatever the fallback.
+    let declined =
+        format!("    error_page 501 = @{name}_declined;\n    proxy_intercept_errors on;\n");
     // 503 is included, so that an overloaded new side falls back too.
-    let falls_back =
-        format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
+    let falls_back = format!("    error_page 502 503 504 = @{name}_fallback;\n{declined}");
+    let gone_or_declined = format!("{gone}{declined}");
     let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
     let has_fallback = route.fallback() != Fallback::None;
     let is_rescued = route.fallback() == Fallback::Both;
-    let failed_new = if has_fallback { &falls_back } else { gone };
+    let failed_new = if has_fallback { &falls_back } else { &gone_or_declined };
     let failed_old = if is_rescued { &rescued } else { gone };
     // At 0%, the new side must not rescue the old one unless the route file asks for that.
     let old_way = match is_rescued && file.fallback.is_none() {
@@ -389,6 +408,8 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
     named("old", "old", &mirrored, failed_old, &to(&old_side, &format!("{name}_old"), is_rescued));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
     named("stopped", "old", &mirrored, gone, &at_last(&old_side, &app));
+    let old = format!("{name}_old");
+    named("declined", "$declined_side", &limit, gone, &at_last(&old_side, &old));
     if has_fallback {
         named("fallback", "fallback", "", gone, &at_last(&old_side, &format!("{name}_fallback")));
     }
