@@ -4,12 +4,15 @@
 //! only for a new route.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::time::Instant;
 
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
 use strum::EnumCount;
 
+use crate::classes::Classes;
+use crate::cut::Cuts;
 use crate::keys::Keys;
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 use crate::outages::{Attempt, Outages};
@@ -21,8 +24,6 @@ pub(crate) const MAX_ROUTES: usize = 64;
 pub(crate) const OVERFLOW: &str = "_overflow";
 /// The most reasons to decline that are counted by name.
 const MOST_REASONS: usize = 20;
-/// The most cut answers without a line.
-const MOST_CUT: usize = 10_000;
 /// The longest line in bytes. An ordinary line has about 200.
 const MAX_LINE_BYTES: usize = 4096;
 
@@ -75,6 +76,7 @@ pub(crate) struct RouteCounts {
     /// Answers that the assigned side ended too soon.
     pub(crate) cut: [u64; Arm::COUNT],
     pub(crate) keys: Keys,
+    pub(crate) classes: Classes,
     /// Requests that the new side declined, by reason.
     pub(crate) declines: BTreeMap<Box<str>, u64>,
 }
@@ -98,6 +100,9 @@ impl RouteCounts {
         let is_failure = Code::of(line.status) == Code::ServerError;
         self.cut[arm] += u64::from(line.is_cut && line.is_own_answer() && !is_failure);
         self.keys.count(line);
+        if matches!(line.side, Side::New | Side::Old) && line.arm != Arm::None {
+            self.classes.count(line);
+        }
         if line.side == Side::Declined {
             let reason = std::str::from_utf8(line.declined).unwrap_or_default();
             let is_new = !self.declines.contains_key(reason);
@@ -126,8 +131,7 @@ pub(crate) struct Counts {
     /// When the last request ended, in milliseconds since 1970.
     pub(crate) last_line_ms: Option<u64>,
     pub(crate) routes: Vec<RouteCounts>,
-    /// Connections whose last answer a side cut short, and whose line is to come.
-    pub(crate) cut: HashSet<u64>,
+    cuts: Cuts,
     pub(crate) sequences: Sequences,
 }
 
@@ -138,12 +142,11 @@ impl Counts {
         Counts { routes, ..Counts::default() }
     }
 
-    /// Takes connections whose last answer was cut. Forgets earlier ones if their lines do not come.
-    pub(crate) fn expect_cut(&mut self, connections: Vec<u64>) {
-        if self.cut.len() > MOST_CUT {
-            self.cut.clear();
+    /// Takes answers that were cut, and counts those whose lines are known by now.
+    pub(crate) fn add_cut(&mut self, cuts: Vec<(u64, Vec<u8>)>, now: Instant) {
+        for text in self.cuts.add(cuts, now) {
+            self.count_kept(&text, true);
         }
-        self.cut.extend(connections);
     }
 
     /// Counts the whole lines in `bytes`, and returns how many bytes need not be read again. Leaves the bytes after the
@@ -171,16 +174,24 @@ impl Counts {
 
     fn count(&mut self, line: &[u8]) {
         self.lines += 1;
-        let Some(mut line) = Line::parse(line) else {
+        let Some(parsed) = Line::parse(line) else {
             self.malformed += 1;
             return;
         };
-        line.is_cut = line.connection.is_some_and(|number| self.cut.remove(&number));
-        self.last_line_ms = Some(line.ended_ms);
-        if let Some((connection, request)) = line.connection.zip(line.request) {
-            self.sequences.count(connection, request, line.ended_ms);
+        self.last_line_ms = Some(parsed.ended_ms);
+        if let Some((connection, request)) = parsed.connection.zip(parsed.request) {
+            self.sequences.count(connection, request, parsed.ended_ms);
         }
-        self.route(line.route).count(&line);
+        match self.cuts.keep(&parsed, line) {
+            Some(before) => self.count_kept(&before, false),
+            None => self.route(parsed.route).count(&parsed),
+        }
+    }
+
+    fn count_kept(&mut self, line: &[u8], is_cut: bool) {
+        if let Some(line) = Line::parse(line) {
+            self.route(line.route).count(&Line { is_cut, ..line });
+        }
     }
 
     fn route(&mut self, name: &[u8]) -> &mut RouteCounts {

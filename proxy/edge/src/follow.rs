@@ -186,7 +186,7 @@ impl Follower {
         let cut = self.errors.take();
         let mut done = self.progress.done();
         let Done { counts, files, .. } = &mut *done;
-        counts.expect_cut(cut.unwrap_or_default()); // without it, cut answers count as whole
+        counts.add_cut(cut.unwrap_or_default(), Instant::now()); // without it, cut answers count as whole
         let log = &mut files[index];
         let taken = counts.take(&self.block[..length], &mut log.is_in_long_line);
         log.read += taken as u64;

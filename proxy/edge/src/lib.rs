@@ -5,6 +5,7 @@
 //! limits the size of an output file. `status` asks nginx how many requests it has counted, `loss` compares that
 //! with the lines, and `sequence` finds gaps in the lines of a connection. `progress` is the state that these share with `metrics`; `position` stores it for a restart.
 
+mod classes;
 mod config;
 mod counts;
 mod cut;

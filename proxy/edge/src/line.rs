@@ -1,4 +1,4 @@
-//! A line of the access log: twenty-two fields, separated by tabs. The README has the format.
+//! A line of the access log: twenty-three fields, separated by tabs. The README has the format.
 
 use memchr::{memchr_iter, memmem};
 use strum::{EnumCount, IntoStaticStr, VariantArray};
@@ -94,7 +94,7 @@ impl Code {
 /// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
-const FIELDS: usize = 22;
+const FIELDS: usize = 23;
 /// The numbers of fields in logs of earlier versions: the first nine, which are enough to count a line, or those before
 /// the body's length, before the side that the client chose, or before the key.
 const FIELDS_BEFORE: [usize; 4] = [9, 17, 18, 19];
@@ -114,6 +114,8 @@ pub(crate) struct Line<'a> {
     pub(crate) arm: Arm,
     pub(crate) side: Side,
     pub(crate) status: u16,
+    pub(crate) method: &'a [u8],
+    pub(crate) media_type: &'a [u8],
     pub(crate) duration_ms: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) tries: Tries,
@@ -123,10 +125,13 @@ pub(crate) struct Line<'a> {
     pub(crate) is_empty: bool,
     /// Why the new side declined; empty if it did not.
     pub(crate) declined: &'a [u8],
-    /// The number of the client's connection, and whether a side ended its last answer too soon.
+    /// The number of the client's connection.
     pub(crate) connection: Option<u64>,
     /// The number of the request on its connection.
     pub(crate) request: Option<u64>,
+    /// The address of the last server that was asked.
+    pub(crate) server: &'a [u8],
+    /// Whether this server ended its answer too soon.
     pub(crate) is_cut: bool,
     /// The hash of the key, if the route is split by one.
     pub(crate) key: Option<u64>,
@@ -170,8 +175,10 @@ impl<'a> Line<'a> {
     /// If nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
     /// [`Side::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
-        let [ended, route, arm, side_field, status, duration, sent, upstream, rest @ ..] = *fields;
-        let [_, _, _, _, _, statuses, _, _, _, body, chosen, key, connection, request] = rest;
+        let [ended, route, arm, side_field, status, duration, sent, upstream, method, rest @ ..] =
+            *fields;
+        let [_, _, _, _, statuses, _, _, _, body, chosen, key, connection, request, media_type] =
+            rest;
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
@@ -185,6 +192,8 @@ impl<'a> Line<'a> {
             },
             side: if is_own_error { Side::None } else { side },
             status,
+            method,
+            media_type,
             duration_ms: milliseconds(duration)?,
             sent_bytes: number(sent)?,
             tries: Tries::parse(upstream),
@@ -193,6 +202,7 @@ impl<'a> Line<'a> {
             declined: side_field.strip_prefix(DECLINED).unwrap_or_default(),
             connection: number(connection),
             request: number(request),
+            server: upstream.rsplit(|&byte| byte == b' ').next().unwrap_or_default(),
             is_cut: false, // `Counts` knows
             key: number(key),
         })

@@ -34,7 +34,7 @@ fn sides(arm: Arm) -> &'static [Side] {
     match arm {
         Arm::New => &[Side::New, Side::Fallback, Side::Declined, Side::None],
         Arm::Old => &[Side::Old, Side::Rescue, Side::None],
-        Arm::Chosen | Arm::None => &[],
+        Arm::Chosen | Arm::None => &[Side::Old],
     }
 }
 
@@ -94,6 +94,7 @@ impl Collector for Edge {
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.cut[arm])?;
         encode_keys(encoder, &done.counts)?;
         encode_declines(encoder, &done.counts)?;
+        encode_classes(encoder, &done.counts)?;
         let head = ("outages", "Times that attempts failed five in a row", None);
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.outages[arm].count)?;
         let help = "Time from the first of five failures in a row to an answer";
@@ -280,6 +281,18 @@ fn encode_declines(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt:
     for route in &counts.routes {
         for (reason, &count) in &route.declines {
             let labels = [("route", &*route.name), ("reason", &**reason)];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
+    }
+    Ok(())
+}
+
+fn encode_classes(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Answers of the sides that are no failures, by method, status and media type";
+    let mut family = encoder.encode_descriptor("classes", help, None, MetricType::Counter)?;
+    for route in &counts.routes {
+        for (class, count) in route.classes.all() {
+            let labels = [("route", &*route.name), ("class", &*class)];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
         }
     }

@@ -176,6 +176,7 @@ http {{
 "#,
         log = log
             .replace("include app-paths.conf;", "")
+            .replace("$logged_route", "$carved")
             .replace("$chosen_arm", "")
             .replace("$key_hash", "")
     )

@@ -217,7 +217,9 @@ impl Interval {
             Counted::Outages => {
                 let shows = |arm: &Arm| arm.requests >= SHOWS_OUTAGES * self.seconds;
                 let seconds = if shows(new) && shows(old) { self.seconds } else { 0.0 };
-                let of = |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds };
+                // An outage is known only at its fifth failure, so a block may get time from before it.
+                let of =
+                    |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds.min(seconds) };
                 vec![Block::new(Unit::Time, of(new), of(old))]
             }
             Counted::PairFailures => vec![of_pairs(self.failed)],

@@ -21,9 +21,9 @@ use crate::{Difference, Reading, Verdict};
 
 /// The probability with which a proof may be wrong.
 const PROOF_ALPHA: f64 = 0.05;
-/// The wealth of its bets above which a test that needs no proof does not pass. Equal sides reach it with a probability
-/// of at most a half, and later blocks lower it; a side that refuses everybody reaches it within four blocks.
-const DOUBT: f64 = 2.0;
+/// The wealth of its bets above which a test that needs no proof does not pass if more than its excess was counted: what
+/// it had at first. Equal sides lose some with each block.
+const DOUBT: f64 = 1.0;
 /// As `DOUBT`, for odd keys, of which no more may come to lower it.
 const DOUBT_OF_KEYS: f64 = 20.0;
 /// How much the sides may differ by chance in counts that depend on the key, if the split is by key: the most popular

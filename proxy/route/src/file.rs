@@ -7,10 +7,12 @@ mod shadow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path as FilePath;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use crate::judge::JudgeSettings;
 use crate::key::Key;
@@ -23,6 +25,8 @@ pub use gateway::{Counters, Gateway};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
+/// The standard gates that wait for pairs of the shadow.
+const NEED_PAIRS: [&str; 3] = ["comparisons", "pair-failures", "pair-latency"];
 /// Headers that are compared by default: a wrong one sends clients elsewhere, keeps or shows them what is not theirs, or
 /// keeps their programs from reading the answer.
 const COMPARED: [&str; 15] = [
@@ -167,7 +171,20 @@ pub struct Ramp {
     pub lease: Time,
     /// What happens to the share if a run stays silent for longer than its lease.
     pub on_lost: OnLost,
+    /// For how long after a run is done the new side is judged, and its share goes back if it breaks; "0s" to 30 days.
+    #[schemars(with = "String")]
+    #[serde(deserialize_with = "watch")]
+    pub watch: Duration,
 }
+
+fn watch<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(from)?;
+    let time = humantime::parse_duration(&text).ok();
+    let problem = || D::Error::custom(format!("{text:?}: must be a time of at most 30 days"));
+    time.filter(|time| time.as_secs() <= 30 * DAY).ok_or_else(problem)
+}
+
+const DAY: u64 = 24 * 3600;
 
 /// What happens once a run has been silent for its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -190,6 +207,7 @@ impl Default for Ramp {
             start: false,
             lease: Time::seconds(30),
             on_lost: OnLost::Back,
+            watch: Duration::from_secs(DAY),
         }
     }
 }
@@ -324,6 +342,16 @@ impl Route {
         let is_chosen = |name: &&String| chosen.iter().any(|it| it.eq_ignore_ascii_case(name));
         for name in self.file.ignore_headers.iter().filter(|name| !is_chosen(name)) {
             warnings.push(format!("ignore_headers: {name:?} is not compared anyway"));
+        }
+        let is_on =
+            |gate: &&str| !self.file.gates.get(*gate).is_some_and(|it| it.contains_key("off"));
+        let waits: Vec<&str> = NEED_PAIRS.into_iter().filter(is_on).collect();
+        if self.file.shadow.percent == Share::NONE && !waits.is_empty() {
+            warnings.push(format!(
+                "shadow.percent is 0, so a run waits for ever for {}: raise it, or write `NAME = {{ off = true }}` for \
+                 each in [gates]",
+                waits.join(", ")
+            ));
         }
         warnings
     }

@@ -21,6 +21,9 @@ fn fields_of_a_line_are_counted() {
         declined: b"",
         connection: None,
         request: None,
+        method: b"GET",
+        media_type: b"",
+        server: b"127.0.0.1:3000",
         is_cut: false,
         key: None,
     };

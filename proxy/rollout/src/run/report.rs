@@ -59,9 +59,19 @@ impl<'a> Report<'a> {
         if state.phase.is_unfinished() {
             return;
         }
+        let began = history::began(state);
+        for class in history::classes(self.prometheus, &self.nginx.route, began) {
+            self.display.say(&format!("  {class}"));
+        }
         if let Some(file) = history::leave(self.nginx, state, share, Some(self.prometheus)) {
             self.display.say(&format!("Its report is {}.", file.display()));
         }
+    }
+
+    /// Says for how long a run that is done may still go back.
+    pub(super) fn say_watched(&mut self, state: &State, time: Duration) {
+        let (back, time) = (state.start_share, humantime::format_duration(time));
+        self.display.say(&format!("If it breaks within {time}, {back}% goes to it again."));
     }
 
     /// Reports an event at the current share.

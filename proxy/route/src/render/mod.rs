@@ -151,6 +151,7 @@ const MAPS: &str = "#
 # events: both streams would take events from it.
 # $mirrored_route: tells the shadow the route of a mirrored request.
 # $key_hash: the number of the request's key, for the access log, if the route is split by key.
+# $logged_route: also for a request that went to the app, since it spells the path in another way than the route's.
 # $declined_side: what the new side said when it answered 501.
 # $has_body: whether a request brings a body, which a route that only reads leaves to the app.
 # $NAME_old_way: the location for the old side. At 0 %, it is the one without a rescue by the new side.
@@ -184,8 +185,15 @@ fn maps(app: &App, routes: &[Route]) -> String {
     let hashes: String = mirrored
         .map(|route| format!("    {} ${}_key_hash;\n", route.name, route.variable()))
         .collect();
-    let hashes = format!("\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n");
-    let mut text = format!("{HEAD}{MAPS}{}{hashes}{OF_REQUESTS}", mirrored_routes(routes));
+    let spelled =
+        |route: &Route| format!("    \"{}\" {};\n", route.file.path.spellings(), route.name);
+    let spelled: String = routes.iter().map(spelled).collect();
+    let of_log = format!(
+        "\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n\nmap $uri $spelled_route {{\n    \
+         default \"\";\n{spelled}}}\n\nmap $carved $logged_route {{\n    default $carved;\n    \
+         \"\" $spelled_route;\n}}\n"
+    );
+    let mut text = format!("{HEAD}{MAPS}{}{of_log}{OF_REQUESTS}", mirrored_routes(routes));
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
         if route.is_session() {
