@@ -186,6 +186,7 @@ http {
     map $arg_arm $arm { default ""; new new; old old; }
     map "" $trace_id { default ""; }
     map "" $chosen_arm { default ""; }
+    map "" $media_type { default ""; }
     map "$arg_key" $key_hash { default $arg_key; }
     map $uri $path { default $uri; }
     limit_req_zone $uri zone=limited:1m rate=1r/m;

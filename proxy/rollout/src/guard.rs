@@ -21,7 +21,7 @@ use crate::prometheus::Prometheus;
 use crate::samples::Sampler;
 use crate::split::current;
 use crate::state::{Phase, State};
-use crate::stop;
+use crate::{pulse, stop};
 
 const EVERY: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
@@ -72,8 +72,9 @@ fn look(
     let done = State::load(&dir)?.filter(|state| state.phase == Phase::Done && !state.is_past);
     let since = done.as_ref().and_then(|state| state.judged?.elapsed().ok());
     let (Some(state), Some(since)) = (done, since) else { return Ok(None) };
-    let route = nginx.route_file()?;
-    if since >= route.file.ramp.watch || stop::in_force(nginx)?.is_some() {
+    let (route, split) = (nginx.route_file()?, current(&dir)?);
+    let is_over = since >= route.file.ramp.watch.0 || split.share_percent != state.share();
+    if is_over || stop::in_force(nginx)?.is_some() {
         return Ok(None);
     }
     if guard.as_ref().is_none_or(|guard| guard.run != state.run) {
@@ -83,7 +84,7 @@ fn look(
     }
     let Some(Guard { gates, trial, sampler, .. }) = guard else { return Ok(None) };
     let counted = sampler.take(prometheus);
-    let tests = readings(trial, gates, &current(&dir)?, counted);
+    let tests = readings(trial, gates, &split, counted);
     let judgement = judge(gates, prometheus, since, false).with(tests);
     if judgement.verdict != Verdict::Fail {
         return Ok(None);
@@ -95,6 +96,7 @@ fn look(
 /// Records that the run goes back, unless another one has begun. On a cluster, a process then carries it on.
 fn reopen(nginx: &Nginx, state: &State) -> anyhow::Result<()> {
     let _lock = take(nginx)?;
+    pulse::beat(&nginx.route_dir())?; // or the run would be lost at once
     let here = State::load(&nginx.route_dir())?;
     match here.is_some_and(|here| here.run == state.run && here.phase == Phase::Done) {
         true => nginx.keep(state),

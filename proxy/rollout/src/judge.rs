@@ -107,8 +107,12 @@ pub fn pace(
 /// For how much of the last `past` Prometheus knows the edge. Fails if it does not, or does not answer.
 fn scraped(prometheus: &Prometheus, past: Duration) -> anyhow::Result<Duration> {
     let (reach, every) = (past.as_millis(), (past.as_millis() / 200).max(1));
-    let scraped = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{every}ms]");
-    let seconds = match prometheus.number(&format!("time() - min(min_over_time({scraped}))")) {
+    let times = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{every}ms]");
+    let seconds = match prometheus.number(&format!("time() - min(min_over_time({times}))")) {
+        // None of the points has data, so it can only be from after the last one.
+        Err(NoNumber::NoData(_)) if every > 1 => {
+            return scraped(prometheus, Duration::from_millis(every as u64));
+        }
         Err(NoNumber::NoData(_)) => 0.0,
         outcome => outcome?,
     };

@@ -106,11 +106,13 @@ impl Heard {
         dir: &Path,
         back: impl FnOnce(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        // First, since a run that begins has sent its heartbeat before.
+        let unfinished = State::load_unfinished(dir)?;
         let beat = pulse::last(dir);
         if beat != self.beat {
             (self.beat, self.since, self.is_lost) = (beat, Instant::now(), false);
         }
-        let Some(state) = State::load_unfinished(dir)? else { return Ok(()) };
+        let Some(state) = unfinished else { return Ok(()) };
         let ramp = route_file(dir)?.file.ramp;
         if self.is_lost || self.since.elapsed() < ramp.lease.0 {
             return Ok(());

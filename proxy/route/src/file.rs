@@ -7,12 +7,10 @@ mod shadow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path as FilePath;
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use schemars::JsonSchema;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::judge::JudgeSettings;
 use crate::key::Key;
@@ -20,7 +18,7 @@ use crate::parse::{is_header, parse};
 use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
-use crate::units::{HostName, Size, Time};
+use crate::units::{Days, HostName, Size, Time};
 pub use gateway::{Counters, Gateway};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
@@ -172,19 +170,8 @@ pub struct Ramp {
     /// What happens to the share if a run stays silent for longer than its lease.
     pub on_lost: OnLost,
     /// For how long after a run is done the new side is judged, and its share goes back if it breaks; "0s" to 30 days.
-    #[schemars(with = "String")]
-    #[serde(deserialize_with = "watch")]
-    pub watch: Duration,
+    pub watch: Days,
 }
-
-fn watch<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(from)?;
-    let time = humantime::parse_duration(&text).ok();
-    let problem = || D::Error::custom(format!("{text:?}: must be a time of at most 30 days"));
-    time.filter(|time| time.as_secs() <= 30 * DAY).ok_or_else(problem)
-}
-
-const DAY: u64 = 24 * 3600;
 
 /// What happens once a run has been silent for its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -207,7 +194,7 @@ impl Default for Ramp {
             start: false,
             lease: Time::seconds(30),
             on_lost: OnLost::Back,
-            watch: Duration::from_secs(DAY),
+            watch: Days::ONE,
         }
     }
 }

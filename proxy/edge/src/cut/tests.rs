@@ -30,7 +30,7 @@ fn only_errors_after_the_head_are_cut_answers() {
     let lines =
         [error(2, cut_short), events, error(3, refused), error(4, headless), begun.to_owned()];
     file.write_all(lines.concat().as_bytes()).unwrap();
-    let server = b"[::1]:1/a?b\"\n".to_vec();
+    let server = b"[::1]:1/a?b\"".to_vec();
     let of = |connection| (connection, server.clone());
     assert_eq!(errors.take().unwrap(), [of(2), of(8)]);
     file.write_all(rest.as_bytes()).unwrap();
@@ -48,7 +48,7 @@ fn the_last_line_of_the_connection_from_this_server_is_the_cut_answer() {
     let line = |side: &str, connection: u64| {
         let port = if side == "new" { 1 } else { 2 };
         format!(
-            "1.000\ta\t{side}\t{side}\t200\t0.001\t9\t[::1]:{port}\tGET\ti\tt\tp\tc\t200\t0\t0\t0\t9\t\t\t{connection}\t1\n"
+            "1.000\ta\t{side}\t{side}\t200\t0.001\t9\t[::1]:{port}\tGET\ti\tt\tp\tc\t200\t0\t0\t0\t9\t\t\t{connection}\t1\t\n"
         )
     };
     let now = Instant::now();

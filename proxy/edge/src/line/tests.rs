@@ -23,7 +23,7 @@ fn fields_of_a_line_are_counted() {
         request: None,
         method: b"GET",
         media_type: b"",
-        server: b"127.0.0.1:3000",
+        server: b"[::1]:3000",
         is_cut: false,
         key: None,
     };

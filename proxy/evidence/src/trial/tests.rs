@@ -293,8 +293,8 @@ fn a_step_waits_while_the_new_side_looks_worse() {
         trial.reach(end + 5.0, &gates);
         trial.readings(&gates).into_iter().find(|it| it.gate == "statuses").unwrap().verdict
     };
-    // Two refusals by chance change nothing.
-    assert_eq!(statuses([98.0, 0.0, 2.0], 1), Verdict::Pass);
+    // Two refusals by chance hold a step until more requests come.
+    assert_eq!(statuses([98.0, 0.0, 2.0], 1), Verdict::Inconclusive);
     assert_eq!(statuses([100.0, 0.0, 0.0], 20), Verdict::Pass);
     // A side that refuses everybody may have every proof long before this test can fail.
     assert_eq!(statuses([0.0, 0.0, 100.0], 4), Verdict::Inconclusive);

@@ -74,6 +74,9 @@ fn worse() -> Vec<Scenario> {
     let sessions = than("1 point more sessions break", Behaviour { broken: 0.11, ..old });
     vec![
         than("0.5 points more fail", Behaviour { failing: 0.0055, ..old }),
+        than("an outage of 2 s a minute", Behaviour { restarts: Some((60.0, 2.0)), ..old }),
+        than("5 % of answers slow", Behaviour { slow: 0.045, ..old }),
+        than("all times doubled", Behaviour { slower: 1.0, ..old }),
         than("1 % of requests fail", Behaviour { failing: 0.01, ..old }),
         than("5 % of requests fail", Behaviour { failing: 0.05, ..old }),
         than("25 % of requests fail", Behaviour { failing: 0.25, ..old }),
@@ -81,9 +84,6 @@ fn worse() -> Vec<Scenario> {
         than("5 % of keys fail", Behaviour { bad_keys: 0.05, ..old }),
         than("25 % of keys fail", Behaviour { bad_keys: 0.25, ..old }),
         than("all requests fail", Behaviour { failing: 1.0, ..old }),
-        than("an outage of 2 s a minute", Behaviour { restarts: Some((60.0, 2.0)), ..old }),
-        than("5 % of answers slow", Behaviour { slow: 0.045, ..old }),
-        than("all times doubled", Behaviour { slower: 1.0, ..old }),
         Scenario { has_sessions: true, old: Behaviour { broken: 0.1, ..old }, ..sessions },
     ]
 }

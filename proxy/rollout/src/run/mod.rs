@@ -226,10 +226,7 @@ impl<'a> Run<'a> {
                 self.let_go();
                 self.state.phase = Phase::Done;
                 self.report.end(&self.state, self.state.share());
-                let watch = self.around.nginx.route_file()?.file.ramp.watch;
-                if !watch.is_zero() {
-                    self.report.say_watched(&self.state, watch);
-                }
+                self.report.say_watched(&self.state);
                 return Ok(Phase::Done);
             }
             self.state.step += 1;

@@ -69,9 +69,12 @@ impl<'a> Report<'a> {
     }
 
     /// Says for how long a run that is done may still go back.
-    pub(super) fn say_watched(&mut self, state: &State, time: Duration) {
-        let (back, time) = (state.start_share, humantime::format_duration(time));
-        self.display.say(&format!("If it breaks within {time}, {back}% goes to it again."));
+    pub(super) fn say_watched(&mut self, state: &State) {
+        let watch = self.nginx.route_file().map(|route| route.file.ramp.watch);
+        if let Some(watch) = watch.ok().filter(|watch| !watch.0.is_zero()) {
+            let back = state.start_share;
+            self.display.say(&format!("If it breaks within {watch}, {back}% goes to it again."));
+        }
     }
 
     /// Reports an event at the current share.
