@@ -2,6 +2,7 @@
 //! servers of this test.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "how soon each row ended")]
 
 mod support;
 

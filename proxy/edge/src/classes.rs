@@ -23,13 +23,11 @@ impl Classes {
         {
             return;
         }
-        let is_it = |(a, b, c, _): &&mut Class| (&**a, *b, &**c) == (method, status, media_type);
-        match self.0.iter_mut().find(is_it) {
-            Some((.., count)) => *count += 1,
-            None if self.0.len() < MOST => {
-                self.0.push((method.into(), status, media_type.into(), 1));
-            }
-            None => {}
+        let is_it = |(a, b, c, _): &Class| (&**a, *b, &**c) == (method, status, media_type);
+        if let Some(at) = self.0.iter().position(is_it) {
+            self.0[at].3 += 1;
+        } else if self.0.len() < MOST {
+            self.0.push((method.into(), status, media_type.into(), 1));
         }
     }
 

@@ -22,7 +22,7 @@ const WAYS: [(&str, &[&str]); 5] = [
     ("since the new side declined", &["new/declined", "chosen/declined"]),
     ("since their client chose the side", &["chosen/old"]),
     (
-        "since their method, host or spelling is not the route's, such as //PATH, /PATH/ or other cases",
+        "since their method or spelling is not the route's, such as //PATH, /PATH/ or other cases",
         &["none/old"],
     ),
 ];

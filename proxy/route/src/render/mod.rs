@@ -124,7 +124,7 @@ pub fn all(
             format!("{HEAD}{REST}{}", front::rest(carve, upstreams, "old", &upstreams.old)),
         ),
         ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
-        ("routes.conf", maps(&carve.app, routes)),
+        ("routes.conf", maps(&carve.app, &sites, routes)),
         ("paths.conf", HEAD.to_owned() + &sites.iter().map(paths).collect::<String>()),
         (
             "locations.conf",
@@ -180,16 +180,14 @@ map $content_length$http_transfer_encoding $has_body {
 }
 ";
 
-fn maps(app: &App, routes: &[Route]) -> String {
+fn maps(app: &App, sites: &[Site<'_>], routes: &[Route]) -> String {
     let mirrored = routes.iter().filter(|route| !route.is_session());
     let hashes: String = mirrored
         .map(|route| format!("    {} ${}_key_hash;\n", route.name, route.variable()))
         .collect();
-    let spelled =
-        |route: &Route| format!("    \"{}\" {};\n", route.file.path.spellings(), route.name);
-    let spelled: String = routes.iter().map(spelled).collect();
+    let spelled: String = sites.iter().map(spellings).collect();
     let of_log = format!(
-        "\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n\nmap $uri $spelled_route {{\n    \
+        "\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n\nmap \"$server_name$uri\" $spelled_route {{\n    \
          default \"\";\n{spelled}}}\n\nmap $carved $logged_route {{\n    default $carved;\n    \
          \"\" $spelled_route;\n}}\n"
     );
@@ -250,10 +248,24 @@ fn mirrored_routes(routes: &[Route]) -> String {
     )
 }
 
+/// A server's name in a regular expression.
+fn pattern(site: &Site<'_>) -> String {
+    let server = site.names.first().map_or("", |name| name.as_str());
+    server.replace('.', "\\.").replace('*', "\\*")
+}
+
+/// The routes of a server by other spellings of their paths.
+fn spellings(site: &Site<'_>) -> String {
+    let (server, routes) = (pattern(site), site.routes.iter());
+    let line = |route: &&Route| {
+        format!("    \"~*^{server}{}\" {};\n", route.file.path.spellings(), route.name)
+    };
+    routes.map(line).collect()
+}
+
 /// The names of a server's paths in the access log. `$server_name` is the first name of a server.
 fn paths(site: &Site<'_>) -> String {
-    let server = site.names.first().map_or("", |name| name.as_str());
-    let server = server.replace('.', "\\.").replace('*', "\\*");
+    let server = pattern(site);
     let paths = site.routes.iter().map(|route| &route.file.path);
     paths.map(|path| format!("\"~^{server}{}\" \"{path}\";\n", path.decoded())).collect()
 }
