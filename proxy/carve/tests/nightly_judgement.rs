@@ -276,7 +276,8 @@ fn worse_sides_go_back_or_wait_and_equal_ones_stay() {
             scope.spawn(|| {
                 loop {
                     let Some(row) = rows.lock().unwrap().pop() else { break };
-                    wrong.lock().unwrap().extend(run(&row).err());
+                    let problem = run(&row).err();
+                    wrong.lock().unwrap().extend(problem);
                 }
             });
         }
