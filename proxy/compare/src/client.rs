@@ -71,6 +71,11 @@ impl Answer {
         crate::judge::Answer { status: self.status.as_u16(), headers: &self.headers, body }
     }
 
+    /// Whether the side does not do this request yet and says why. Clients get the old side's answer then.
+    pub(crate) fn has_declined(&self) -> bool {
+        self.status == StatusCode::NOT_IMPLEMENTED && self.headers.contains_key("x-carve-decline")
+    }
+
     fn decoded(self, limits: &Limits) -> Result<Self, Failure> {
         match decoded(&self.headers, self.content, limits) {
             Ok(content) => Ok(Answer { content, ..self }),

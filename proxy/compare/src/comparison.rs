@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::judge::Differences;
+use route::Share;
 use serde_json::Value;
 
 use crate::asked::Asked;
@@ -20,6 +21,8 @@ pub(crate) struct Comparison {
     pub(crate) new: Seen,
     pub(crate) old: Seen,
     pub(crate) verdict: Verdict,
+    /// After a mismatch: when the pair was asked once more, and the outcome then.
+    pub(crate) again: Option<(SystemTime, Outcome)>,
     /// How long the user's own judge program took; zero if the judge has none.
     pub(crate) judged_elsewhere: Duration,
 }
@@ -50,9 +53,28 @@ pub(crate) struct Comparer {
 }
 
 impl Comparer {
+    /// Compares the answers of both sides. If they differ, asks once more where that is safe, since a fault of both that
+    /// begins or ends between the two requests is no side's. Not where noise is measured, which is not asked again.
+    pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
+        let first = self.compare_once(asked).await;
+        let is_noisy = self.watched.route.file.shadow.noise != Share::NONE;
+        if first.verdict.outcome != Outcome::Mismatch || !first.asked.method.is_safe() || is_noisy {
+            return first;
+        }
+        let second = self.compare_once(first.asked.clone()).await;
+        let outcome = match second.verdict.outcome {
+            Outcome::Mismatch => Outcome::Mismatch,
+            _ => Outcome::MismatchOnce,
+        };
+        let again = Some((second.time, second.verdict.outcome));
+        let judged_elsewhere = first.judged_elsewhere + second.judged_elsewhere;
+        let verdict = Verdict { outcome, ..first.verdict };
+        Comparison { verdict, again, judged_elsewhere, ..first }
+    }
+
     /// Sends the request to one side after the other. The order is random, because the second request finds warm caches
     /// and processors.
-    pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
+    async fn compare_once(&self, asked: Asked) -> Comparison {
         let time = SystemTime::now();
         let Watched { new, old, limits, .. } = &*self.watched;
         let (new, old) = if fastrand::bool() {
@@ -77,7 +99,7 @@ impl Comparer {
             (bare(new), bare(old), Verdict::unjudged("the judge panicked"))
         });
         let judged_elsewhere = if has_program { begun.elapsed() } else { Duration::ZERO };
-        Comparison { route, asked, time, new, old, verdict, judged_elsewhere }
+        Comparison { route, asked, time, new, old, verdict, again: None, judged_elsewhere }
     }
 
     /// Sends the request to the old side twice and compares the answers; `None` if they cannot be judged. If an answer

@@ -29,7 +29,7 @@ mod verdict;
 use anyhow::Context;
 pub use config::{Arguments, Config};
 pub use offline::Options;
-pub use offline::report::Report;
+pub use offline::report::{Form, Report};
 
 /// Runs the service until SIGTERM or SIGINT. Fails if a port cannot be bound or the comparisons stop by themselves.
 pub fn run(config: Config) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use http::header::CONTENT_TYPE;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
@@ -15,7 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
-use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
+use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, class, encode};
 use strum::VariantArray;
 
 use crate::client::Reason;
@@ -58,6 +59,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     comparisons: Family<Labels<1>, Counter>,
     noise: Family<Labels<1>, Counter>,
+    classes: Family<[(&'static str, Name); 3], Counter>,
     mismatches: Family<[(&'static str, Name); 2], Counter>,
     failures: Family<Labels<2>, Counter>,
     pairs: Family<Labels<0>, Counter>,
@@ -93,6 +95,7 @@ impl Metrics {
         let metrics = Metrics {
             comparisons: add(shadow, "comparisons", "Requests sent to both sides, by result"),
             noise: add(shadow, "noise", NOISE),
+            classes: add(shadow, "classes", "Comparisons by class of the old side's answer"),
             mismatches: add(shadow, "mismatches", "Answers that differ, by kind of difference"),
             failures: add(shadow, "failures", "Requests without an answer, by reason"),
             pairs: add(shadow, "pairs", "Requests that both sides were asked"),
@@ -191,6 +194,21 @@ impl Metrics {
             }
         }
         let result = comparison.verdict.outcome.into_str();
+        if let (Outcome::Match | Outcome::Mismatch, Ok(answer)) =
+            (comparison.verdict.outcome, &comparison.old.reply.outcome)
+        {
+            let media_type = answer.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+            let method = comparison.asked.method.as_str();
+            let class = class(method, answer.status.as_u16(), media_type.unwrap_or_default());
+            let labels = [("class", class.into()), ("result", Name::from(result))];
+            self.classes
+                .get_or_create(&[
+                    ("route", Arc::clone(route)),
+                    labels[0].clone(),
+                    labels[1].clone(),
+                ])
+                .inc();
+        }
         self.comparisons.get_or_create(&of(route, [("result", result)])).inc();
     }
 

@@ -101,7 +101,7 @@ pub(crate) struct Took {
 
 impl Took {
     pub(crate) fn of(reply: &Reply) -> Self {
-        let is_error = |answer: &Answer| answer.status.is_server_error();
+        let is_error = |answer: &Answer| answer.status.is_server_error() && !answer.has_declined();
         Took { has_failed: reply.outcome.as_ref().map_or(true, is_error), elapsed: reply.elapsed }
     }
 }

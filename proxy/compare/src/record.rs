@@ -30,6 +30,9 @@ pub(crate) struct Record {
     time: String,
     route: String,
     result: Outcome,
+    /// When the pair was asked once more, and the result then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    again: Option<(String, Outcome)>,
     /// The kind of the first difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
@@ -99,7 +102,7 @@ enum ShownOutcome {
 
 impl Record {
     pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
-        let Comparison { route, asked, time, new, old, verdict, .. } = comparison;
+        let Comparison { route, asked, time, new, old, verdict, again, .. } = comparison;
         let listed = verdict.differences.as_ref().map_or(&[][..], Differences::listed);
         let shown = |difference: &Difference| ShownDifference {
             kind: difference.kind.clone(),
@@ -110,6 +113,9 @@ impl Record {
             time: humantime::format_rfc3339_millis(*time).to_string(),
             route: route.to_string(),
             result: verdict.outcome,
+            again: again.map(|(time, outcome)| {
+                (humantime::format_rfc3339_millis(time).to_string(), outcome)
+            }),
             kind: verdict.kind(),
             detail: listed.first().filter(|_| keep_text).map(|first| first.detail.clone()),
             differences: listed.iter().map(shown).collect(),
@@ -219,10 +225,12 @@ impl Kept {
         let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sort = match record.result {
             Outcome::Match | Outcome::Skipped => return,
-            Outcome::Mismatch => &mut sorts.mismatches,
-            Outcome::NewError | Outcome::OldError | Outcome::Timeout | Outcome::Unjudged => {
-                &mut sorts.failures
-            }
+            Outcome::Mismatch | Outcome::MismatchOnce => &mut sorts.mismatches,
+            Outcome::NewError
+            | Outcome::OldError
+            | Outcome::BothErrors
+            | Outcome::Timeout
+            | Outcome::Unjudged => &mut sorts.failures,
         };
         sort.truncate(MAX_KEPT - 1);
         sort.push_front(record);

@@ -3,7 +3,8 @@
 //! 1. A side gave no answer ([`Reason`]): `timeout` if it was too slow, else `new_error` or
 //!    `old_error`. If both failed, the new side's failure is the result, since it is the side on trial.
 //! 2. Only the old side answered with a 5xx: `old_error`. This says nothing about the new side's answer.
-//! 3. The route's [`Judge`] decides: `match`, or `mismatch` and its kind. If the judge itself fails, the result is
+//! 3. Both answered with a 5xx: `both_errors`. Their error pages are not compared, since the fault is no side's.
+//! 4. The route's [`Judge`] decides: `match`, or `mismatch` and its kind. If the judge itself fails, the result is
 //!    `unjudged`, which never counts as a match.
 
 use crate::judge::{Differences, Judge, Kind};
@@ -20,15 +21,19 @@ use crate::content::Content;
 pub(crate) enum Outcome {
     Match,
     Mismatch,
+    /// The answers differed, and when asked once more they did not.
+    MismatchOnce,
     /// The new side gave no answer.
     NewError,
     /// The old side gave no answer, or only it answered with a 5xx.
     OldError,
+    /// Both sides answered with a 5xx.
+    BothErrors,
     /// One of the sides was too slow.
     Timeout,
     /// The judge failed.
     Unjudged,
-    /// The user's judge skipped the pair.
+    /// The user's judge skipped the pair, or the new side declined the request.
     Skipped,
 }
 
@@ -76,8 +81,13 @@ pub(crate) fn judge(judge: &Judge, asked: &Asked, new: &Reply, old: &Reply) -> V
         (_, Err(failure)) => return failed(failure, Outcome::OldError),
         (Ok(new), Ok(old)) => (new, old),
     };
-    if old.status.is_server_error() && !new.status.is_server_error() {
-        return Verdict::only(Outcome::OldError);
+    if new.has_declined() {
+        return Verdict::only(Outcome::Skipped);
+    }
+    match (old.status.is_server_error(), new.status.is_server_error()) {
+        (true, true) => return Verdict::only(Outcome::BothErrors),
+        (true, false) => return Verdict::only(Outcome::OldError),
+        _ => {}
     }
     compare(judge, asked, old, new).into()
 }

@@ -90,7 +90,7 @@ fn a_match_of_refusals_proves_nothing_and_a_har_has_credentials() {
     let app = App::start();
     let (output, printed) = app.compare("/login\n/login\n", &[]);
     assert_eq!(output.status.code(), Some(2), "{printed}");
-    let said = "2 of the matches prove nothing, since both sides refused or failed: 2 times 401";
+    let said = "2 of the pairs prove nothing, since both sides refused or failed: 2 times 401";
     assert!(printed.contains(said), "{printed}");
     let har = json!({ "log": { "entries": [{ "request": {
         "method": "GET", "url": "https://shop.example/login",

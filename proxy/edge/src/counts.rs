@@ -4,18 +4,26 @@
 //! only for a new route.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::time::Instant;
 
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
 use strum::EnumCount;
 
+use crate::classes::Classes;
+use crate::cut::Cuts;
+use crate::keys::Keys;
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 use crate::outages::{Attempt, Outages};
+use crate::sequence::Sequences;
 
 /// The most routes with counters of their own that no setting names. Lines of further routes count under [`OVERFLOW`].
 pub(crate) const MAX_ROUTES: usize = 64;
 /// The label `route` for the routes beyond [`MAX_ROUTES`].
 pub(crate) const OVERFLOW: &str = "_overflow";
+/// The most reasons to decline that are counted by name.
+const MOST_REASONS: usize = 20;
 /// The longest line in bytes. An ordinary line has about 200.
 const MAX_LINE_BYTES: usize = 4096;
 
@@ -65,6 +73,12 @@ pub(crate) struct RouteCounts {
     /// Answers with status 2xx and without a body.
     pub(crate) empty: [u64; Arm::COUNT],
     pub(crate) outages: [Outages; Arm::COUNT],
+    /// Answers that the assigned side ended too soon.
+    pub(crate) cut: [u64; Arm::COUNT],
+    pub(crate) keys: Keys,
+    pub(crate) classes: Classes,
+    /// Requests that the new side declined, by reason.
+    pub(crate) declines: BTreeMap<Box<str>, u64>,
 }
 
 impl RouteCounts {
@@ -83,6 +97,19 @@ impl RouteCounts {
         self.timeouts[arm] += u64::from(line.has_timed_out && attempt == Attempt::Failed);
         let is_success = Code::of(line.status) == Code::Success;
         self.empty[arm] += u64::from(line.is_empty && is_success && line.is_own_answer());
+        let is_failure = Code::of(line.status) == Code::ServerError;
+        self.cut[arm] += u64::from(line.is_cut && line.is_own_answer() && !is_failure);
+        self.keys.count(line);
+        if matches!(line.side, Side::New | Side::Old) && line.arm != Arm::None {
+            self.classes.count(line);
+        }
+        if line.side == Side::Declined {
+            let reason = std::str::from_utf8(line.declined).unwrap_or_default();
+            let is_new = !self.declines.contains_key(reason);
+            let reason =
+                if is_new && self.declines.len() >= MOST_REASONS { "others" } else { reason };
+            *self.declines.entry(reason.into()).or_default() += 1;
+        }
         if matches!(line.arm, Arm::New | Arm::Old) {
             self.outages[arm].take(line.ended_ms, attempt);
         }
@@ -104,6 +131,8 @@ pub(crate) struct Counts {
     /// When the last request ended, in milliseconds since 1970.
     pub(crate) last_line_ms: Option<u64>,
     pub(crate) routes: Vec<RouteCounts>,
+    cuts: Cuts,
+    pub(crate) sequences: Sequences,
 }
 
 impl Counts {
@@ -111,6 +140,13 @@ impl Counts {
     pub(crate) fn new(named: &[String]) -> Self {
         let routes = named.iter().map(|name| RouteCounts::new(name, true)).collect();
         Counts { routes, ..Counts::default() }
+    }
+
+    /// Takes answers that were cut, and counts those whose lines are known by now.
+    pub(crate) fn add_cut(&mut self, cuts: Vec<(u64, Vec<u8>)>, now: Instant) {
+        for text in self.cuts.add(cuts, now) {
+            self.count_kept(&text, true);
+        }
     }
 
     /// Counts the whole lines in `bytes`, and returns how many bytes need not be read again. Leaves the bytes after the
@@ -138,12 +174,24 @@ impl Counts {
 
     fn count(&mut self, line: &[u8]) {
         self.lines += 1;
-        let Some(line) = Line::parse(line) else {
+        let Some(parsed) = Line::parse(line) else {
             self.malformed += 1;
             return;
         };
-        self.last_line_ms = Some(line.ended_ms);
-        self.route(line.route).count(&line);
+        self.last_line_ms = Some(parsed.ended_ms);
+        if let Some((connection, request)) = parsed.connection.zip(parsed.request) {
+            self.sequences.count(connection, request, parsed.ended_ms);
+        }
+        match self.cuts.keep(&parsed, line) {
+            Some(before) => self.count_kept(&before, false),
+            None => self.route(parsed.route).count(&parsed),
+        }
+    }
+
+    fn count_kept(&mut self, line: &[u8], is_cut: bool) {
+        if let Some(line) = Line::parse(line) {
+            self.route(line.route).count(&Line { is_cut, ..line });
+        }
     }
 
     fn route(&mut self, name: &[u8]) -> &mut RouteCounts {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
+use crate::cut::Errors;
 use crate::position::{Identity, Position, find_renamed, offset_files, read_positions};
 use crate::print::Printer;
 use crate::progress::{Done, FileProgress, Progress};
@@ -33,6 +34,7 @@ pub(crate) struct Follower {
     /// Drops lines that nobody reads if the log has no more room.
     printer: Printer,
     block: Box<[u8]>,
+    errors: Errors,
     keep_replaced: Duration,
     can_free: bool,
     /// The last error of each task, so that a lasting error is logged once.
@@ -50,6 +52,7 @@ impl Follower {
             })
         });
         let mut follower = Follower {
+            errors: Errors::beside(&path),
             path,
             progress,
             printer,
@@ -179,8 +182,11 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             length => length?,
         };
+        // After the lines were read, since an error is there before its line.
+        let cut = self.errors.take();
         let mut done = self.progress.done();
         let Done { counts, files, .. } = &mut *done;
+        counts.add_cut(cut.unwrap_or_default(), Instant::now()); // without it, cut answers count as whole
         let log = &mut files[index];
         let taken = counts.take(&self.block[..length], &mut log.is_in_long_line);
         log.read += taken as u64;

@@ -66,7 +66,7 @@ impl Lines {
         let fields = fields(line)?;
         let Line { ended_ms, route, .. } = Line::of(&fields)?;
         let [time, _, _, side, status, duration, sent, upstream, method, id, rest @ ..] = fields;
-        let [trace, path, address, statuses, connects, headers, responses, _, _] = rest;
+        let [trace, path, address, statuses, connects, headers, responses, ..] = rest;
         let is_error = status[0] == b'5';
         let went_wrong =
             is_error || matches!(Side::parse(side), Some(Side::Fallback | Side::Rescue));

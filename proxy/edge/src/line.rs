@@ -1,4 +1,4 @@
-//! A line of the access log: nineteen fields, separated by tabs. The README has the format.
+//! A line of the access log: twenty-three fields, separated by tabs. The README has the format.
 
 use memchr::{memchr_iter, memmem};
 use strum::{EnumCount, IntoStaticStr, VariantArray};
@@ -37,6 +37,8 @@ pub(crate) enum Side {
     Fallback,
     /// The new side, because the old side could not be reached.
     Rescue,
+    /// The old side, because the new side declined the request.
+    Declined,
     /// nginx itself.
     None,
 }
@@ -49,10 +51,14 @@ impl Side {
             b"fallback" => Side::Fallback,
             b"rescue" => Side::Rescue,
             b"none" | b"" | b"-" => Side::None,
+            _ if field.starts_with(DECLINED) => Side::Declined,
             _ => return None,
         })
     }
 }
+
+/// What precedes the reason if the new side declined.
+const DECLINED: &[u8] = b"declined:";
 
 /// The class of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
@@ -88,10 +94,10 @@ impl Code {
 /// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
-const FIELDS: usize = 19;
-/// The numbers of fields in logs of earlier versions: the first nine, which are enough to count a line, or all but the
-/// last two or the last one (the body's length, and the side that the client chose).
-const FIELDS_BEFORE: [usize; 3] = [9, 17, 18];
+const FIELDS: usize = 23;
+/// The numbers of fields in logs of earlier versions: the first nine, which are enough to count a line, or those before
+/// the body's length, before the side that the client chose, or before the key.
+const FIELDS_BEFORE: [usize; 4] = [9, 17, 18, 19];
 
 /// The longest name of a route.
 const MAX_ROUTE_BYTES: usize = 64;
@@ -108,6 +114,8 @@ pub(crate) struct Line<'a> {
     pub(crate) arm: Arm,
     pub(crate) side: Side,
     pub(crate) status: u16,
+    pub(crate) method: &'a [u8],
+    pub(crate) media_type: &'a [u8],
     pub(crate) duration_ms: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) tries: Tries,
@@ -115,6 +123,18 @@ pub(crate) struct Line<'a> {
     pub(crate) has_timed_out: bool,
     /// Whether the answer is known to have no body.
     pub(crate) is_empty: bool,
+    /// Why the new side declined; empty if it did not.
+    pub(crate) declined: &'a [u8],
+    /// The number of the client's connection.
+    pub(crate) connection: Option<u64>,
+    /// The number of the request on its connection.
+    pub(crate) request: Option<u64>,
+    /// The address of the last server that was asked.
+    pub(crate) server: &'a [u8],
+    /// Whether this server ended its answer too soon.
+    pub(crate) is_cut: bool,
+    /// The hash of the key, if the route is split by one.
+    pub(crate) key: Option<u64>,
 }
 
 /// The servers of the assigned side that nginx asked.
@@ -155,12 +175,14 @@ impl<'a> Line<'a> {
     /// If nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
     /// [`Side::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
-        let [ended, route, arm, side, status, duration, sent, upstream, rest @ ..] = *fields;
-        let [_, _, _, _, _, statuses, .., body, chosen] = rest;
+        let [ended, route, arm, side_field, status, duration, sent, upstream, method, rest @ ..] =
+            *fields;
+        let [_, _, _, _, statuses, _, _, _, body, chosen, key, connection, request, media_type] =
+            rest;
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
-        let side = Side::parse(side)?;
+        let side = Side::parse(side_field)?;
         Some(Line {
             ended_ms: milliseconds(ended)?,
             route: parse_route(route)?,
@@ -170,11 +192,19 @@ impl<'a> Line<'a> {
             },
             side: if is_own_error { Side::None } else { side },
             status,
+            method,
+            media_type,
             duration_ms: milliseconds(duration)?,
             sent_bytes: number(sent)?,
             tries: Tries::parse(upstream),
             has_timed_out: statuses.starts_with(b"504"),
             is_empty: body == b"0",
+            declined: side_field.strip_prefix(DECLINED).unwrap_or_default(),
+            connection: number(connection),
+            request: number(request),
+            server: upstream.rsplit(|&byte| byte == b' ').next().unwrap_or_default(),
+            is_cut: false, // `Counts` knows
+            key: number(key),
         })
     }
 
@@ -186,10 +216,10 @@ impl<'a> Line<'a> {
     /// The outcome of the attempt at the assigned side.
     pub(crate) fn attempt(&self) -> Attempt {
         match Code::of(self.status) {
-            _ if !self.tries.was_asked => Attempt::None,
+            _ if !self.tries.was_asked || self.side == Side::Declined => Attempt::None,
             Code::ServerError => Attempt::Failed,
             Code::Aborted | Code::None => Attempt::None,
-            _ if self.is_own_answer() => Attempt::Answered,
+            _ if self.is_own_answer() && !self.is_cut => Attempt::Answered,
             _ => Attempt::Failed,
         }
     }

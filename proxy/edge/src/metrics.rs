@@ -20,6 +20,7 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, encode};
 use strum::VariantArray;
 
 use crate::counts::{Counts, Durations, RouteCounts};
+use crate::keys::EVENTS;
 use crate::line::{Arm, Code, OWN_ERRORS, Side};
 use crate::loss::Connections;
 use crate::position::Identity;
@@ -31,9 +32,9 @@ const SPLIT_ARMS: [Arm; 2] = [Arm::New, Arm::Old];
 /// The sides that can answer a request of an arm.
 fn sides(arm: Arm) -> &'static [Side] {
     match arm {
-        Arm::New => &[Side::New, Side::Fallback, Side::None],
+        Arm::New => &[Side::New, Side::Fallback, Side::Declined, Side::None],
         Arm::Old => &[Side::Old, Side::Rescue, Side::None],
-        Arm::Chosen | Arm::None => &[],
+        Arm::Chosen | Arm::None => &[Side::Old],
     }
 }
 
@@ -89,6 +90,11 @@ impl Collector for Edge {
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.timeouts[arm])?;
         let head = ("empty_answers", "Answers of 2xx without a body, of the assigned side", None);
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.empty[arm])?;
+        let head = ("cut_answers", "Answers that the assigned side ended too soon", None);
+        encode_by_arm(encoder, head, &done.counts, |route, arm| route.cut[arm])?;
+        encode_keys(encoder, &done.counts)?;
+        encode_declines(encoder, &done.counts)?;
+        encode_classes(encoder, &done.counts)?;
         let head = ("outages", "Times that attempts failed five in a row", None);
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.outages[arm].count)?;
         let help = "Time from the first of five failures in a row to an answer";
@@ -108,6 +114,10 @@ impl Edge {
         encode_one(encoder, ("lines", "Lines read, malformed ones included", None), &lines)?;
         let malformed = ConstCounter::new(counts.malformed);
         encode_one(encoder, ("malformed_lines", "Lines that were not counted", None), &malformed)?;
+        let missing = ConstCounter::new(counts.sequences.missing);
+        let help =
+            "Gaps in the numbers of a connection's requests, which are lines that never came";
+        encode_one(encoder, ("missing_lines", help, None), &missing)?;
         let restarts = ConstCounter::new(done.restarts_of_log);
         let help = "Times that the log was replaced, truncated or gone";
         encode_one(encoder, ("restarts_of_log", help, None), &restarts)?;
@@ -240,6 +250,51 @@ fn encode_by_arm<N: EncodeCounterValue>(
         let labels = [("route", &*route.name), ("arm", arm.into_str())];
         let count = of(route, arm as usize);
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+    }
+    Ok(())
+}
+
+fn encode_keys(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let head = ("keys", "Keys of the split that came for the first time", None);
+    encode_by_arm(encoder, head, counts, |route, arm| route.keys.seen[arm])?;
+    let head = ("moved_keys", "Keys of the split whose requests another side had before", None);
+    encode_by_arm(encoder, head, counts, |route, arm| route.keys.moved[arm])?;
+    let head = ("failed_keys", "Keys of the split that failed for the first time", None);
+    encode_by_arm(encoder, head, counts, |route, arm| route.keys.failed[arm])?;
+    let help = "Failed attempts with keys that the old side had failed most of the time";
+    let head = ("known_failures", help, None);
+    encode_by_arm(encoder, head, counts, |route, arm| route.keys.known_failures[arm])?;
+    let help = "Keys of the split that got mostly this in three slots of 5 s in a row";
+    let mut family = encoder.encode_descriptor("odd_keys", help, None, MetricType::Counter)?;
+    for (route, arm, _) in arms(counts) {
+        for (event, &count) in EVENTS.iter().zip(&route.keys.odd[arm as usize]) {
+            let labels = [("route", &*route.name), ("arm", arm.into_str()), ("event", *event)];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
+    }
+    Ok(())
+}
+
+fn encode_declines(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Requests that the new side declined and the old one answered, by reason";
+    let mut family = encoder.encode_descriptor("declines", help, None, MetricType::Counter)?;
+    for route in &counts.routes {
+        for (reason, &count) in &route.declines {
+            let labels = [("route", &*route.name), ("reason", &**reason)];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
+    }
+    Ok(())
+}
+
+fn encode_classes(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Answers of the sides that are no failures, by method, status and media type";
+    let mut family = encoder.encode_descriptor("classes", help, None, MetricType::Counter)?;
+    for route in &counts.routes {
+        for (class, count) in route.classes.all() {
+            let labels = [("route", &*route.name), ("class", &*class)];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
     }
     Ok(())
 }

@@ -45,9 +45,35 @@ fn respond(mut stream: TcpStream, answer: fn(&str) -> &'static str) {
             _ => return,
         }
     }
-    let status = answer(String::from_utf8_lossy(&head).lines().next().unwrap_or_default());
+    let line = String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned();
+    if let Some((_, part)) = ANSWERS.iter().find(|(name, _)| line.contains(name)) {
+        let _ = stream.write_all(part.as_bytes());
+        return;
+    }
+    if line.contains("long") {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n";
+        let _ = write!(stream, "{head}{}", "x".repeat(1000));
+        thread::sleep(Duration::from_secs(1));
+        let _ = write!(stream, "{}", "x".repeat(998_999)); // until nginx hangs up
+        return;
+    }
+    let status = answer(&line);
     let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
 }
+
+/// Answers by the word in the request, after which the connection closes.
+const ANSWERS: [(&str, &str); 6] = [
+    ("cut-length", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
+    ("cut-chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
+    ("cut-in-chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf"),
+    (
+        "cut-events",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Accel-Buffering: no\r\n\
+         Content-Type: text/event-stream\r\n\r\n6\r\ndata:\n\r\n",
+    ),
+    ("all-chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n\r\n"),
+    ("all-length", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhalf"),
+];
 
 /// nginx with two sides, in a temporary folder.
 struct Place {
@@ -159,6 +185,9 @@ http {
     map $uri $edge_route { default other; /qrcode qrcode; /limited limited; /stub_status admin; }
     map $arg_arm $arm { default ""; new new; old old; }
     map "" $trace_id { default ""; }
+    map "" $chosen_arm { default ""; }
+    map "" $media_type { default ""; }
+    map "$arg_key" $key_hash { default $arg_key; }
     map $uri $path { default $uri; }
     limit_req_zone $uri zone=limited:1m rate=1r/m;
     client_body_temp_path client_body_temp;
@@ -169,6 +198,8 @@ http {
     recursive_error_pages on;
     server {
         listen ADDR backlog=1024;
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
         location = /qrcode {
             error_page 418 = @old;
             error_page 502 503 504 = @fallback;
@@ -190,6 +221,45 @@ http {
     }
 }
 "#;
+
+#[test]
+fn an_answer_that_a_side_cuts_short_counts_by_side() {
+    let place = Place::start();
+    let edge = place.edge();
+    // Clients that keep the connection, on which the other side has just answered, and those that do not.
+    for connection in ["keep-alive", "close"] {
+        for (arm, other, answers) in [("new", "old", &ANSWERS[..]), ("old", "new", &ANSWERS[1..])] {
+            for (answer, _) in answers {
+                let mut stream = TcpStream::connect(place.addr).unwrap();
+                let mut ask = |query: &str| {
+                    let head = format!("GET /qrcode?{query} HTTP/1.1\r\nHost: a\r\n");
+                    write!(stream, "{head}Connection: {connection}\r\n\r\n").unwrap();
+                };
+                if connection == "keep-alive" {
+                    ask(&format!("arm={arm}&all-length"));
+                    ask(&format!("arm={other}&all-length"));
+                }
+                ask(&format!("arm={arm}&{answer}"));
+                stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+                let _ = stream.read_to_end(&mut Vec::new()); // a whole answer leaves it open
+            }
+        }
+    }
+    // A client that leaves in the middle of an answer.
+    for arm in ["new", "old"] {
+        let mut stream = TcpStream::connect(place.addr).unwrap();
+        write!(stream, "GET /qrcode?arm={arm}&long HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        stream.read_exact(&mut [0; 100]).unwrap();
+    }
+    let cut = |count: u64, arm: &str| {
+        format!("edge_cut_answers_total{{route=\"qrcode\",arm=\"{arm}\"}} {count}\n")
+    };
+    let is_counted =
+        || metrics(&edge).contains(&(cut(8, "new"))) && metrics(&edge).contains(&cut(6, "old"));
+    eventually("all lines are counted", is_counted);
+    thread::sleep(Duration::from_secs(3)); // nginx' last lines
+    assert!(is_counted(), "{}", metrics(&edge));
+}
 
 #[test]
 fn the_counts_agree_with_the_requests_exactly() {

@@ -174,7 +174,11 @@ http {{
     }}
 }}
 "#,
-        log = log.replace("include app-paths.conf;", "").replace("$chosen_arm", "")
+        log = log
+            .replace("include app-paths.conf;", "")
+            .replace("$logged_route", "$carved")
+            .replace("$chosen_arm", "")
+            .replace("$key_hash", "")
     )
 }
 

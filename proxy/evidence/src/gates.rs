@@ -119,6 +119,8 @@ pub enum Counted {
     Differences,
     /// The statuses that clients get, compared with those that the shadow gets from the old side.
     ShadowAnswers,
+    /// The new side's share of the requests, compared with the configured one.
+    SampleRatio,
     /// The sides' own counters.
     Own,
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bets::{Block, Counts, Unit};
 use crate::gates::Counted;
+use crate::keys::ODD;
 
 /// The thresholds of the shadow, in the order of `Interval::slower`.
 pub const SLOWER: [&str; 5] = ["p50", "p90", "p95", "p99", "twice_p99"];
@@ -22,6 +23,8 @@ pub struct Arm {
     pub requests: f64,
     /// Requests that nginx did not send to the side, because it was paused after failures. They are not attempts.
     pub refused: f64,
+    /// Requests that the new side declined, which are neither failures nor proofs.
+    pub declined: f64,
     /// Failed attempts, even if the other side then answered.
     pub failures: f64,
     /// Failed attempts after which the other side answered without a failure.
@@ -36,11 +39,21 @@ pub struct Arm {
     pub outages: f64,
     /// Seconds from the first of five failures in a row until an attempt succeeded.
     pub out_seconds: f64,
+    /// If the split is by key: keys that came for the first time.
+    pub keys: f64,
+    /// Keys whose requests the other side had before.
+    pub moved_keys: f64,
+    /// Keys that failed for the first time, on either side.
+    pub failed_keys: f64,
+    /// Keys found to be odd for the first time, on either side, by event.
+    pub odd_keys: [f64; ODD.len()],
+    /// Failures of keys that fail on the old side too.
+    pub known: f64,
 }
 
 impl Arm {
     fn of_attempts(self, events: f64) -> Counts {
-        Counts { requests: self.requests - self.refused, events }
+        Counts { requests: self.requests - self.refused - self.declined, events }
     }
 
     fn of_requests(self, events: f64) -> Counts {
@@ -50,13 +63,35 @@ impl Arm {
     fn add(&mut self, other: Arm) {
         self.requests += other.requests;
         self.refused += other.refused;
+        self.declined += other.declined;
         self.failures += other.failures;
         self.helped += other.helped;
         self.slow += other.slow;
         self.empty += other.empty;
         self.outages += other.outages;
         self.out_seconds += other.out_seconds;
+        self.keys += other.keys;
+        self.moved_keys += other.moved_keys;
+        self.failed_keys += other.failed_keys;
+        self.known += other.known;
+        self.odd_keys.iter_mut().zip(other.odd_keys).for_each(|(sum, more)| *sum += more);
         self.statuses.iter_mut().zip(other.statuses).for_each(|(sum, more)| *sum += more);
+    }
+
+    /// Failures that are not known to be the key's.
+    pub(crate) fn unknown(self) -> f64 {
+        self.failures - self.known
+    }
+
+    /// The requests with an event of [`ODD`].
+    pub(crate) fn had(self, event: usize) -> Counts {
+        match event.checked_sub(1) {
+            None => self.of_attempts(self.unknown()),
+            Some(class) => Counts {
+                requests: self.statuses.iter().sum(),
+                events: self.statuses[1 + class], // behind 2xx
+            },
+        }
     }
 }
 
@@ -82,7 +117,7 @@ pub struct Interval {
     pub end: f64,
     /// The length of the interval. Scrapes of several proxies at once are several intervals.
     pub seconds: f64,
-    /// The new side's share in percent, for judging past counts.
+    /// The new side's share in percent.
     pub share: f64,
     /// Requests assigned to the new side.
     #[serde(skip_serializing_if = "is_nothing")]
@@ -122,6 +157,7 @@ impl Interval {
         if other.new.requests + other.old.requests > 0.0 {
             self.seconds += other.seconds;
         }
+        self.share = other.share;
         self.new.add(other.new);
         self.old.add(other.old);
         self.pairs += other.pairs;
@@ -148,11 +184,17 @@ impl Interval {
         let Interval { new, old, .. } = self;
         match counted {
             Counted::Failures => {
-                let failed = if assigned == Assigned::ByKey { new.helped } else { new.failures };
                 let attempted =
                     1.0 - (new.refused + old.refused) / (new.requests + old.requests).max(1.0);
-                let block = events(new.of_attempts(failed), old.of_attempts(old.failures));
-                vec![Block { attempted, ..block }]
+                let of = |(new, old)| Block { attempted, ..events(new, old) };
+                let (tried, failed) =
+                    (new.of_attempts(new.failures), old.of_attempts(old.failures));
+                match assigned {
+                    Assigned::ByRequest => vec![of((tried, failed))],
+                    Assigned::ByKey => {
+                        vec![of((new.of_attempts(new.helped), failed)), of(self.of_keys())]
+                    }
+                }
             }
             Counted::Slow if assigned == Assigned::ByKey => {
                 vec![events(Counts::default(), Counts::default())]
@@ -175,7 +217,9 @@ impl Interval {
             Counted::Outages => {
                 let shows = |arm: &Arm| arm.requests >= SHOWS_OUTAGES * self.seconds;
                 let seconds = if shows(new) && shows(old) { self.seconds } else { 0.0 };
-                let of = |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds };
+                // An outage is known only at its fifth failure, so a block may get time from before it.
+                let of =
+                    |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds.min(seconds) };
                 vec![Block::new(Unit::Time, of(new), of(old))]
             }
             Counted::PairFailures => vec![of_pairs(self.failed)],
@@ -183,23 +227,43 @@ impl Interval {
             // The shadow chooses at random which kind of pair a request becomes, so this needs no split by request.
             Counted::Differences => vec![events(self.compared, self.noise)],
             Counted::Own => vec![events(self.own_new, self.own_old)],
-            Counted::ShadowAnswers => Vec::new(), // no bet, since this is not about the new side
+            // No bet, since they are not about the new side.
+            Counted::ShadowAnswers | Counted::SampleRatio => Vec::new(),
         }
     }
 
+    /// The keys that failed for the first time, of the requests that became attempts. A key is the new side's with the
+    /// chance of the share, whatever part of the requests is its own, so the share divides them ([`crate::keys`]).
+    fn of_keys(&self) -> (Counts, Counts) {
+        let all = self.new.requests + self.old.requests;
+        let of = |arm: &Arm, share: f64| {
+            let tried = 1.0 - arm.refused / arm.requests.max(1.0);
+            Counts { requests: share * all * tried, events: arm.failed_keys }
+        };
+        let share = self.share / 100.0;
+        (of(&self.new, share), of(&self.old, 1.0 - share))
+    }
+
     /// The block of the absolute limit. `None` if the old side is beyond the limit too, or if the split is by key and
-    /// the new side has fewer requests than the old side: among few keys may be one that always fails, on either side.
+    /// the new side has fewer requests than the old side: among few keys may be one that always fails, on either side,
+    /// so odd keys are compared ([`crate::keys`]). Failures of keys that the old side fails too do not count.
     pub(crate) fn above(&self, limit: f64, assigned: Assigned) -> Option<Block> {
         let Interval { new, old, .. } = self;
         let is_excused = old.of_attempts(old.failures).rate() > limit
             || assigned == Assigned::ByKey && new.requests < old.requests;
-        let new = new.of_attempts(new.failures);
+        let new = new.of_attempts(new.unknown());
         (!is_excused).then_some(Block::new(Unit::Limit, new, Counts::default()))
     }
 
-    /// All requests to the sides, from clients and from the shadow.
+    /// All requests to the sides, from clients and from the shadow. If the split is by key, only those of clients,
+    /// since the shadow's may lack the key, and without failures that are known to be the key's.
     pub(crate) fn asked(&self, assigned: Assigned) -> Block {
         let mut block = self.blocks(Counted::Failures, assigned)[0];
+        if assigned == Assigned::ByKey {
+            block.new.events = self.new.unknown();
+            block.old.events = self.old.unknown();
+            return block;
+        }
         block.new.add(Counts { requests: self.pairs, events: self.failed.new });
         block.old.add(Counts { requests: self.pairs, events: self.failed.old });
         block
@@ -212,9 +276,16 @@ pub enum Assigned {
     /// Each request by itself, so that the two groups of requests can be compared.
     #[default]
     ByRequest,
-    /// By a key that recurs. A key that always fails would count as its side's fault, so only those failures of the new
-    /// side count after which the old side answered, and times count only in pairs.
+    /// By a key that recurs. A key that always fails would count as its side's fault, so a failure of the new side
+    /// counts if the old side then answered, or else once for each key, and times count only in pairs.
     ByKey,
+}
+
+impl Assigned {
+    /// What the split assigns to sides.
+    pub(crate) fn unit(self) -> &'static str {
+        if self == Assigned::ByKey { "new keys" } else { "requests" }
+    }
 }
 
 impl From<&Key> for Assigned {

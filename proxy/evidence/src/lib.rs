@@ -1,6 +1,6 @@
 //! Judges the new side by the counts of both sides. Pure: no I/O, no clock.
 //!
-//! [`gates`] reads the gates and tests that a step must pass. [`bets`] has the statistics and [`interval`] the counts.
+//! [`gates`] reads the gates and tests that a step must pass. [`bets`] and [`keys`] have the statistics and [`interval`] the counts.
 //! [`trial`] keeps the evidence of a run and gives a [`Reading`] for each test. [`plan`] estimates the length of steps.
 //! `tests/simulate` simulates ramps, request by request.
 
@@ -8,7 +8,9 @@ mod answers;
 pub mod bets;
 pub mod gates;
 pub mod interval;
+pub mod keys;
 pub mod plan;
+mod sample_ratio;
 pub mod trial;
 mod verdict;
 

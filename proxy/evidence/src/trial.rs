@@ -6,6 +6,7 @@
 //! halves are divided among the tests. So a run of equal sides is rolled back with a probability of at most alpha.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,13 +15,17 @@ use crate::answers::Answers;
 use crate::bets::{Band, Block, Counts, Wealth, log_mean};
 use crate::gates::{Counted, Gates, Test};
 use crate::interval::{Assigned, CLASSES, Interval, SLOWER};
+use crate::keys::{ODD, Odds};
+use crate::sample_ratio::SampleRatio;
 use crate::{Difference, Reading, Verdict};
 
 /// The probability with which a proof may be wrong.
 const PROOF_ALPHA: f64 = 0.05;
-/// The wealth of its bets above which a test that needs no proof does not pass. Equal sides reach it with a probability
-/// of at most a half, and later blocks lower it; a side that refuses everybody reaches it within four blocks.
-const DOUBT: f64 = 2.0;
+/// The wealth of its bets above which a test that needs no proof does not pass if more than its excess was counted: what
+/// it had at first. Equal sides lose some with each block.
+const DOUBT: f64 = 1.0;
+/// As `DOUBT`, for odd keys, of which no more may come to lower it.
+const DOUBT_OF_KEYS: f64 = 20.0;
 /// How much the sides may differ by chance in counts that depend on the key, if the split is by key: the most popular
 /// of 10,000 keys has a tenth of the requests (Zipf).
 const EXCESS_OF_KEYS: f64 = 0.25;
@@ -69,11 +74,54 @@ impl Part {
     }
 }
 
+/// The bets on the keys of one event, for the whole run and for the step, and the counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Keys {
+    whole: Odds,
+    step: Odds,
+    /// Odd keys of each side.
+    found: [f64; 2],
+    /// Requests of each side, and those with the event that is not known to be the key's.
+    new: Counts,
+    old: Counts,
+}
+
+impl Keys {
+    fn add(&mut self, block: &Interval, event: usize) {
+        let Interval { new, old, share, .. } = block;
+        let found = [new.odd_keys[event], old.odd_keys[event]];
+        for bet in [&mut self.whole, &mut self.step] {
+            bet.bet(found[0], found[1], share / 100.0);
+        }
+        self.found = [self.found[0] + found[0], self.found[1] + found[1]];
+        self.new.add(new.had(event));
+        self.old.add(old.had(event));
+    }
+
+    /// The logarithms of the wealth for the whole run and for the step; 0 for a difference that does not matter.
+    fn logs(&self, excess: f64) -> (f64, f64) {
+        let matters = self.new.rate() - self.old.rate() > excess;
+        if matters { (self.whole.log(), self.step.log()) } else { (0.0, 0.0) }
+    }
+}
+
+/// The events of the odd keys that a test is about.
+fn events(test: &Test) -> Range<usize> {
+    match test.counts {
+        Counted::Failures => 0..1,
+        Counted::Statuses => 1..ODD.len(),
+        _ => 0..0,
+    }
+}
+
 /// The bets of one test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Evidence {
     parts: Vec<Part>,
     absolute: Option<Part>,
+    /// The bets on odd keys, one for each event that the test is about.
+    #[serde(default)]
+    keys: Vec<Keys>,
     proof: Wealth,
     proof_counts: Counts,
 }
@@ -87,7 +135,8 @@ impl Evidence {
         };
         let part = Part { band: Some(Band::new(test.excess)), ..Part::default() };
         let absolute = test.absolute.map(|_| Part::default());
-        Evidence { parts: vec![part; parts], absolute, ..Evidence::default() }
+        let keys = vec![Keys::default(); events(test).len()];
+        Evidence { parts: vec![part; parts], absolute, keys, ..Evidence::default() }
     }
 
     /// The logarithms of the wealth for the whole run and for the step.
@@ -101,7 +150,7 @@ impl Evidence {
     /// The index of the question with the strongest evidence.
     fn strongest(&self) -> usize {
         let log = |index: &usize| self.parts[*index].whole.log().max(self.parts[*index].step.log());
-        let all = 0..self.parts.len();
+        let all = (0..self.parts.len()).filter(|at| *at == 0 || self.parts[*at].weight > 0.0);
         all.max_by(|a, b| log(a).total_cmp(&log(b))).unwrap_or_default()
     }
 }
@@ -115,6 +164,8 @@ pub struct Trial {
     moved: Option<f64>,
     asked: f64,
     answers: Answers,
+    #[serde(default)]
+    ratio: SampleRatio,
     /// For how many seconds counts were collected, and until when.
     seconds: f64,
     until: f64,
@@ -126,7 +177,9 @@ impl Trial {
     /// A trial without evidence. `steps` is the number of the run's steps.
     pub fn new(gates: &Gates, steps: usize) -> Self {
         let of = |test: &Test| (test.name.clone(), Evidence::new(test));
-        let bets = gates.tests.iter().filter(|test| test.counts != Counted::ShadowAnswers);
+        let about_a_side =
+            |test: &&Test| ![Counted::ShadowAnswers, Counted::SampleRatio].contains(&test.counts);
+        let bets = gates.tests.iter().filter(about_a_side);
         Trial { evidence: bets.map(of).collect(), steps, ..Trial::default() }
     }
 
@@ -141,6 +194,7 @@ impl Trial {
     pub fn moved(&mut self, at: f64) {
         self.moved = Some(at);
         self.open = None;
+        self.ratio = SampleRatio::default();
     }
 
     /// Adds an interval. Intervals of several proxies may come slightly out of order. Leaves out an interval that began
@@ -161,6 +215,7 @@ impl Trial {
         self.assigned = assigned;
         self.asked += interval.new.requests + interval.pairs;
         self.answers.add(&interval);
+        self.ratio.add(&interval, assigned);
         self.seconds += (interval.end - began.max(self.until)).max(0.0);
         self.until = self.until.max(interval.end);
         self.reach(interval.end, gates);
@@ -191,10 +246,21 @@ impl Trial {
                     evidence.proof_counts.add(asked.new);
                 }
             }
+            for (keys, event) in evidence.keys.iter_mut().zip(events(test)) {
+                if self.assigned == Assigned::ByKey {
+                    keys.add(block, event);
+                }
+            }
+            // A split by key has one more question.
+            while evidence.parts.len() < blocks.len() {
+                let band = evidence.parts[0].band.as_ref().map(|_| Band::new(test.excess));
+                evidence.parts.push(Part { band, ..Part::default() });
+            }
             for (part, block) in evidence.parts.iter_mut().zip(blocks) {
                 part.add(block, above, test.counts == Counted::Failures);
             }
             if let (Some(part), Some(limit)) = (&mut evidence.absolute, test.absolute)
+                && evidence.parts[0].old.rate() <= limit
                 && let Some(block) = block.above(limit, self.assigned)
             {
                 part.add(block, limit, false);
@@ -207,7 +273,9 @@ impl Trial {
         for evidence in self.evidence.values_mut() {
             let parts = evidence.parts.iter_mut().chain(&mut evidence.absolute);
             parts.for_each(|part| part.step = Wealth::default());
+            evidence.keys.iter_mut().for_each(|keys| keys.step = Odds::default());
         }
+        self.ratio = SampleRatio::default();
     }
 
     /// The number of requests to the new side so far, from clients and from the shadow.
@@ -224,33 +292,47 @@ impl Trial {
     pub fn worse<'a>(&self, gates: &'a Gates) -> Option<&'a Test> {
         gates.tests.iter().find(|test| {
             let evidence = self.evidence.get(&test.name);
-            evidence.is_some_and(|evidence| self.fails(evidence, self.alpha(gates)).is_some())
+            evidence.is_some_and(|evidence| self.fails(test, evidence, gates).is_some())
         })
+    }
+
+    /// Whether the counts of clients' requests prove nothing, since the sides did not get their shares of them.
+    fn is_void(&self, gates: &Gates) -> bool {
+        let mut tests = gates.tests.iter().filter(|test| test.counts == Counted::SampleRatio);
+        tests.any(|test| self.ratio.is_void(test.excess, self.steps))
     }
 
     /// Whether every test has the proof that it needs, and nothing looks worse.
     pub fn is_proven(&self, gates: &Gates) -> bool {
-        gates.tests.iter().all(|test| self.missing(test).is_none())
+        !self.is_void(gates) && gates.tests.iter().all(|test| self.missing(test).is_none())
     }
 
     /// The alpha of one bet on the whole run. The steps together share the same amount.
     fn alpha(&self, gates: &Gates) -> f64 {
-        let bets = self.evidence.values().map(|one| 1 + usize::from(one.absolute.is_some()));
+        let bets_of_keys = usize::from(self.assigned == Assigned::ByKey);
+        let bets = self
+            .evidence
+            .values()
+            .map(|one| 1 + usize::from(one.absolute.is_some()) + bets_of_keys * one.keys.len());
         0.5 * gates.alpha / bets.sum::<usize>().max(1) as f64
     }
 
     /// How a test fails, in words; `None` if it does not fail.
-    fn fails(&self, evidence: &Evidence, alpha: f64) -> Option<&'static str> {
+    fn fails(&self, test: &Test, evidence: &Evidence, gates: &Gates) -> Option<&'static str> {
+        let alpha = self.alpha(gates);
         let (whole, step) = (-alpha.ln(), (self.steps.max(1) as f64 / alpha).ln());
+        let reaches = |logs: (f64, f64)| logs.0 >= whole || logs.1 >= step;
+        let of_keys = evidence.keys.iter().any(|keys| reaches(keys.logs(test.excess)));
         let mut parts = evidence.parts.iter().chain(&evidence.absolute);
-        if parts.all(|part| part.whole.most() < whole && part.step.most() < step) {
+        if !of_keys && parts.all(|part| part.whole.most() < whole && part.step.most() < step) {
             return None;
         }
         let logs = evidence.logs();
         let above = evidence.absolute.as_ref().map(|part| (part.whole.log(), part.step.log()));
-        let reaches = |logs: (f64, f64)| logs.0 >= whole || logs.1 >= step;
         match above {
             Some(above) if reaches(above) => Some("above the absolute limit"),
+            _ if needs_the_split(test) && self.is_void(gates) => None,
+            _ if of_keys => Some("worse for its keys"),
             _ if logs.0 >= whole => Some("worse"),
             _ if logs.1 >= step => Some("worse in this step"),
             _ => None,
@@ -261,11 +343,13 @@ impl Trial {
         if test.counts == Counted::ShadowAnswers {
             return self.answers.reading(test);
         }
+        if test.counts == Counted::SampleRatio {
+            return self.ratio.reading(test, self.assigned, self.steps);
+        }
         let Some(evidence) = self.evidence.get(&test.name) else {
             return Reading::without(&test.name, "this test was added after the run began");
         };
-        let alpha = self.alpha(gates);
-        let (fails, missing) = (self.fails(evidence, alpha), self.missing(test));
+        let (fails, missing) = (self.fails(test, evidence, gates), self.missing(test));
         let verdict = match (fails, &missing) {
             (Some(_), _) => Verdict::Fail,
             (None, Some(_)) => Verdict::Inconclusive,
@@ -273,14 +357,21 @@ impl Trial {
         };
         let index = evidence.strongest();
         let part = &evidence.parts[index];
-        let of_parts = alpha / evidence.parts.len() as f64;
+        let of_parts = self.alpha(gates) / evidence.parts.len() as f64;
         let band = part.band.as_ref();
         let (lower, upper) =
             band.map(|band| band.ends(part.estimate(), of_parts, PROOF_ALPHA)).unwrap_or_default();
         let limit = excess(test, self.assigned);
         let difference = Difference { lower, estimate: part.estimate(), upper, limit };
-        let notes = [Some(self.counted(test, index, part)), fails.map(str::to_owned), missing];
-        let detail = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let keys =
+            evidence.keys.iter().zip(events(test)).filter(|(keys, _)| keys.found != [0.0; 2]);
+        let keys = keys.map(|(keys, event)| {
+            let [new, old] = keys.found;
+            format!("keys that mostly get {}: new {new:.0}, old {old:.0}", ODD[event])
+        });
+        let notes = [Some(self.counted(test, index, part))].into_iter().flatten().chain(keys);
+        let notes = notes.chain(fails.map(str::to_owned)).chain(missing);
+        let detail = notes.collect::<Vec<_>>().join("; ");
         Reading {
             verdict,
             value: Some(difference.estimate),
@@ -298,6 +389,7 @@ impl Trial {
             Counted::Slow if self.assigned == Assigned::ByKey => {
                 "the split is by key, so only pairs are compared".to_owned()
             }
+            Counted::Failures if index > 0 => format!("each key once: new {new}, old {old}"),
             Counted::Statuses => format!("{}: new {new}, old {old}", CLASSES[index]),
             Counted::PairLatency => format!("{}: new alone {new}, old alone {old}", SLOWER[index]),
             Counted::PairFailures => format!("new alone {new}, old alone {old}"),
@@ -307,6 +399,7 @@ impl Trial {
             | Counted::Slow
             | Counted::Empty
             | Counted::Own
+            | Counted::SampleRatio
             | Counted::ShadowAnswers => {
                 format!("new {new}, old {old}")
             }
@@ -321,6 +414,8 @@ impl Trial {
             // A short step may have all its proofs before this test can fail.
             let wealth = part.whole.log().max(part.step.log());
             let is_worse = part.estimate() > excess(test, self.assigned) && wealth > DOUBT.ln();
+            let is_odd = |keys: &Keys| keys.logs(test.excess).0 > DOUBT_OF_KEYS.ln();
+            let is_worse = is_worse || evidence.keys.iter().any(is_odd);
             return is_worse.then(|| "looks worse so far".to_owned());
         };
         let (log, needed) = (evidence.proof.log(), -PROOF_ALPHA.ln());
@@ -342,6 +437,12 @@ impl Trial {
         let seconds = (more * self.seconds / so_far).ceil().clamp(1.0, 3e9);
         format!(", {}", humantime::format_duration(Duration::from_secs_f64(seconds)))
     }
+}
+
+/// Whether a test compares requests that the split assigned.
+fn needs_the_split(test: &Test) -> bool {
+    use Counted::{Empty, Failures, Slow, Statuses};
+    matches!(test.counts, Failures | Slow | Statuses | Empty)
 }
 
 /// The difference that matters to a test.

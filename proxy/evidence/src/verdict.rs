@@ -138,11 +138,20 @@ impl Judgement {
         Judgement::of(tests)
     }
 
-    /// Lists the gates with this verdict and their readings in one line.
+    /// Lists the gates with this verdict and their readings in one line. A problem that several have is told once.
     pub fn named(&self, verdict: Verdict) -> String {
-        let readings = self.readings.iter().filter(|reading| reading.verdict == verdict);
-        let named: Vec<String> =
-            readings.map(|reading| format!("{} ({reading})", reading.gate)).collect();
+        let readings: Vec<_> = self.readings.iter().filter(|it| it.verdict == verdict).collect();
+        let mut named = Vec::new();
+        for (at, reading) in readings.iter().enumerate() {
+            let is_same = |it: &&&Reading| !it.problem.is_empty() && it.problem == reading.problem;
+            if readings[..at].iter().any(|it| is_same(&it)) {
+                continue;
+            }
+            named.push(match readings.iter().filter(is_same).count() {
+                0 | 1 => format!("{} ({reading})", reading.gate),
+                count => format!("{count} gates have no value: {reading}"),
+            });
+        }
         named.join(", ")
     }
 }

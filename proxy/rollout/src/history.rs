@@ -86,7 +86,7 @@ impl History {
 }
 
 /// When a run began. Its name is that time.
-fn began(state: &State) -> SystemTime {
+pub(crate) fn began(state: &State) -> SystemTime {
     humantime::parse_rfc3339(&state.run).unwrap_or_else(|_| SystemTime::now())
 }
 
@@ -145,6 +145,7 @@ fn content(
     let (compared, mismatches, problem) = prometheus.map_or_else(Default::default, |prometheus| {
         compared(prometheus, &nginx.route, began(state))
     });
+    let classes = prometheus.map(|it| classes(it, &nginx.route, began(state))).unwrap_or_default();
     Ok(json!({
         "route": nginx.route,
         "outcome": state.phase.as_str().replace('_', " "),
@@ -161,6 +162,7 @@ fn content(
         "gates": gates,
         "compared": compared,
         "mismatches": mismatches,
+        "classes": classes,
         "problem": problem,
     }))
 }
@@ -214,6 +216,32 @@ fn compared(prometheus: &Prometheus, route: &str, since: SystemTime) -> (ByLabel
             (ByLabel::new(), ByLabel::new(), format!("Not known: {problem}"))
         }
     }
+}
+
+/// For each class of clients' answers since then: how many there were, how many of that class the shadow compared, and
+/// how many differed, or what follows if none did: with 95 % certainty, fewer than 3 of as many (1 - 0.05^(1/n) < 3/n).
+pub(crate) fn classes(prometheus: &Prometheus, route: &str, since: SystemTime) -> Vec<String> {
+    let seconds = since.elapsed().unwrap_or_default().as_secs().max(1);
+    let count = |metric: &str, labels: &str| {
+        let counts = format!("increase({metric}{{route=\"{route}\"{labels}}}[{seconds}s])");
+        prometheus.by_label(&format!("sum by (class) ({counts})"), "class").unwrap_or_default()
+    };
+    let compared = count("shadow_classes_total", "");
+    let differed = count("shadow_classes_total", ",result=\"mismatch\"");
+    let of = |counts: &ByLabel, class: &str| counts.get(class).copied().unwrap_or_default().round();
+    let say = |(class, seen): (&String, &f64)| {
+        let (all, differed) = (of(&compared, class), of(&differed, class));
+        let then = match (all, differed) {
+            (0.0, _) => "never compared".to_owned(),
+            (_, 0.0) => format!(
+                "{all:.0} compared, none differed, so below {:.2} % do",
+                300.0 / all.max(3.0)
+            ),
+            _ => format!("{all:.0} compared, {differed:.0} differed"),
+        };
+        format!("{class}: {seen:.0} for clients; {then}")
+    };
+    count("edge_classes_total", "").iter().filter(|(_, seen)| **seen >= 0.5).map(say).collect()
 }
 
 /// Removes all but the newest reports. Their names have the route and then the time, so they sort by age.

@@ -1,5 +1,6 @@
 //! Judges a step: the value, limit and verdict of each gate.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -33,7 +34,10 @@ pub(crate) fn readings(
     match counted {
         Ok(intervals) => {
             let assigned = Assigned::from(&split.key);
-            intervals.iter().for_each(|interval| trial.add(interval, gates, assigned));
+            let share = f64::from(split.share_percent);
+            for interval in intervals {
+                trial.add(&Interval { share, ..interval }, gates, assigned);
+            }
             trial.reach(seconds(SystemTime::now()), gates);
             trial.readings(gates)
         }
@@ -83,10 +87,7 @@ pub fn pace(
         outcome => outcome,
     };
     // If Prometheus has scraped for a shorter time, the rates are over that time.
-    let scraped = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{}ms]", (reach / 200).max(1));
-    let seconds = number(&format!("time() - min(min_over_time({scraped}))"))?;
-    let seconds = seconds.min(past.as_secs_f64());
-    ensure!(seconds > 0.0, "Prometheus at {} did not scrape the edge in this time", prometheus.url);
+    let seconds = scraped(prometheus, past)?.as_secs_f64();
     let count = |metric: &str, labels: &str| {
         number(&format!("sum(increase({metric}{{route=\"{route}\"{labels}}}[{reach}ms]))"))
     };
@@ -95,12 +96,43 @@ pub fn pace(
     let failed = count(requests, ",arm=\"old\",code=\"5xx\"")?
         + count(requests, ",arm=\"old\",side=\"rescue\",code!=\"5xx\"")?;
     Ok(Pace {
-        requests: count(requests, "")? / seconds,
+        requests: count(requests, ",arm=~\"new|old\"")? / seconds,
         failures: if of_old > 0.0 { failed / of_old } else { 0.0 },
         pairs: count("shadow_pairs_total", "")? / seconds,
         compared: count("shadow_comparisons_total", ",result=~\"match|mismatch\"")? / seconds,
         assigned: Assigned::from(&split.key),
     })
+}
+
+/// For how much of the last `past` Prometheus knows the edge. Fails if it does not, or does not answer.
+fn scraped(prometheus: &Prometheus, past: Duration) -> anyhow::Result<Duration> {
+    let (reach, every) = (past.as_millis(), (past.as_millis() / 200).max(1));
+    let times = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{every}ms]");
+    let seconds = match prometheus.number(&format!("time() - min(min_over_time({times}))")) {
+        // None of the points has data, so it can only be from after the last one.
+        Err(NoNumber::NoData(_)) if every > 1 => {
+            return scraped(prometheus, Duration::from_millis(every as u64));
+        }
+        Err(NoNumber::NoData(_)) => 0.0,
+        outcome => outcome?,
+    };
+    ensure!(seconds > 0.0, "Prometheus at {} did not scrape the edge in this time", prometheus.url);
+    // A step of the query may be missing at its beginning.
+    let is_all = seconds >= past.as_secs_f64() - 2.0 * every as f64 / 1000.0;
+    Ok(if is_all { past } else { Duration::from_secs_f64(seconds) })
+}
+
+/// The clients' requests of a route in the last `past`, or for how long Prometheus knows them, by arm and side, such as
+/// `new/fallback`.
+pub fn ways(
+    prometheus: &Prometheus,
+    route: &str,
+    past: Duration,
+) -> anyhow::Result<(Duration, BTreeMap<String, f64>)> {
+    let counts =
+        format!("increase(edge_requests_total{{route=\"{route}\"}}[{}ms])", past.as_millis());
+    let query = format!("sum by (way) (label_join({counts}, \"way\", \"/\", \"arm\", \"side\"))");
+    Ok((scraped(prometheus, past)?, prometheus.by_label(&query, "way")?))
 }
 
 /// The value and the limit of a gate.

@@ -14,6 +14,7 @@ mod export;
 mod files;
 mod folder;
 mod follow;
+mod guard;
 mod history;
 pub mod http;
 pub mod judge;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use evidence::bets::Counts;
 use evidence::gates::Gates;
 use evidence::interval::{CLASSES, Interval, SLOWER};
+use evidence::keys::ODD;
 
 use route::Counters;
 
@@ -41,7 +42,8 @@ struct Bounds {
 
 impl Sampler {
     pub(crate) fn new(route: &str, gates: &Gates) -> Self {
-        let names = "edge_(requests|no_live_upstreams|timeouts|empty_answers|outages|outage_seconds)_total|\
+        let names = "edge_(requests|no_live_upstreams|timeouts|(empty|cut)_answers|outages|outage_seconds|\
+                     ((moved|failed|odd)_)?keys|known_failures)_total|\
                      edge_request_seconds_(bucket|count)|shadow_(pairs|discordant|comparisons|noise|answers)_total";
         let fast = gates.tests.iter().find_map(|test| test.above).unwrap_or(Duration::MAX);
         let own = gates.tests.iter().find_map(|test| test.own.clone());
@@ -155,7 +157,9 @@ impl Sampler {
         for at in &restarts {
             intervals.remove(at);
         }
-        intervals.into_values().map(only_attempts).collect()
+        let proxies = self.scraped.keys().filter(|name| name.starts_with("edge ")).count().max(1);
+        let counted = |interval| only_attempts(interval, proxies as f64);
+        intervals.into_values().map(counted).collect()
     }
 }
 
@@ -190,11 +194,13 @@ fn with_shares(intervals: Vec<Interval>, shares: &[(f64, f64)]) -> Vec<Interval>
 }
 
 /// Subtracts the requests that nginx refused from the failures. They end with a fallback or a 5xx like failures, but
-/// were never sent to a server.
-fn only_attempts(mut interval: Interval) -> Interval {
+/// were never sent to a server. Counts a key once, which each proxy may have counted.
+fn only_attempts(mut interval: Interval, proxies: f64) -> Interval {
     for arm in [&mut interval.new, &mut interval.old] {
         arm.failures = (arm.failures - arm.refused).max(0.0);
         arm.helped = (arm.helped - arm.refused).clamp(0.0, arm.failures);
+        arm.failed_keys /= proxies;
+        arm.odd_keys = arm.odd_keys.map(|keys| keys / proxies);
     }
     interval
 }
@@ -213,7 +219,9 @@ fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
             let helped = if of_new { "fallback" } else { "rescue" };
             let (was_helped, is_5xx) =
                 (series.label("side") == helped, series.label("code") == "5xx");
-            if was_helped || is_5xx {
+            if series.label("side") == "declined" {
+                arm.declined += more;
+            } else if was_helped || is_5xx {
                 arm.failures += more;
             }
             if was_helped && !is_5xx {
@@ -226,6 +234,15 @@ fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
         }
         "edge_no_live_upstreams_total" => arm.refused += more,
         "edge_empty_answers_total" => arm.empty += more,
+        "edge_cut_answers_total" => arm.failures += more,
+        "edge_keys_total" => arm.keys += more,
+        "edge_moved_keys_total" => arm.moved_keys += more,
+        "edge_failed_keys_total" => arm.failed_keys += more,
+        "edge_known_failures_total" => arm.known += more,
+        "edge_odd_keys_total" => {
+            let event = ODD.iter().position(|event| *event == series.label("event"));
+            arm.odd_keys[event.unwrap_or_default()] += more;
+        }
         "edge_outages_total" => arm.outages += more,
         "edge_outage_seconds_total" => arm.out_seconds += more,
         // Slow answers are the count minus the bucket `fast`. If the sides' timeouts differ, the same is done for

@@ -18,6 +18,7 @@ use crate::change::take_folder;
 use crate::cluster::{Cluster, OnCluster, SILENT, Said};
 use crate::folder;
 use crate::follow::follow_stop;
+use crate::guard::guard;
 use crate::metrics::Written;
 use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
@@ -58,6 +59,8 @@ pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     let mut walks: Vec<Walk<'_>> = Vec::new();
     let (mut ready, mut learns, mut written) = (Some(ready), Instant::now(), Written::default());
     thread::scope(|scope| {
+        let nginx = |route: &str| around(desk, &desk.cluster.store(desk.dir, route));
+        scope.spawn(move || guard(desk.dir, desk.prometheus, desk.interrupted, nginx, |_| Ok(())));
         desk.cluster.watch(desk.interrupted, |object| {
             let (mut outcome, mut has_changed) = (Ok(()), false);
             if Instant::now() >= learns {
@@ -105,6 +108,11 @@ fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow:
     outcome
 }
 
+fn around(desk: &Desk<'_>, store: &Arc<OnCluster>) -> Nginx {
+    let by = By::itself("carve serve");
+    desk.cluster.around(store).acting(by, desk.webhooks.clone())
+}
+
 /// A route, and its run.
 #[derive(Clone)]
 struct Walk<'a> {
@@ -123,11 +131,10 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(desk: &'a Desk<'_>, me: &str, store: Arc<OnCluster>) -> Self {
-        let by = By::itself("carve serve");
         Walk {
             desk,
             me: me.to_owned(),
-            nginx: desk.cluster.around(&store).acting(by, desk.webhooks.clone()),
+            nginx: around(desk, &store),
             store,
             told: None,
             since: Instant::now(),

@@ -98,7 +98,7 @@ impl Split {
         // No value contains a character that JSON or nginx would escape.
         let state = serde_json::to_string(self).unwrap_or_default();
         let variable = key.variable();
-        let (stand_in, key) = if key.may_be_missing() {
+        let (stand_in, source) = if key.may_be_missing() {
             let map = format!(
                 "map ${variable} ${name}_key {{ \"\" $remote_addr; default ${variable}; }}\n"
             );
@@ -106,9 +106,10 @@ impl Split {
         } else {
             (String::new(), variable)
         };
+        let hash = key_hash(&name, &source, *key == Key::Request);
         // The prefixes give each route and the mirror buckets of their own. With the split's hash, the mirror would
         // choose the new side's requests first.
-        let hashed = format!("{name} ${key}");
+        let hashed = format!("{name} ${source}");
         let mirrored = format!("{name} mirror $request_id");
         let mirror = clients(&mirrored, &format!("{name}_sampled"), *mirror_percent, "1", "\"\"");
         format!(
@@ -116,7 +117,7 @@ impl Split {
              # proxy/README.md. `new` comes first: a key that has moved stays while the share grows.\n\
              map \"\" ${name}{STATE}{state}{STATE_END}\n\
              map \"\" ${name}_ramped {{ default {}; }}\nmap \"\" ${name}_given {{ default {}; }}\n\
-             {stand_in}{}{mirror}",
+             {stand_in}{}{mirror}{hash}",
             u8::from(self.is_ramped()),
             u8::from(self.is_held || *share_percent > Share::NONE),
             clients(&hashed, &format!("{name}_split"), *share_percent, "new", "old")
@@ -186,6 +187,21 @@ pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
 pub fn read(file: &Path) -> anyhow::Result<Split> {
     Split::parse(&files::read(file)?)
         .with_context(|| format!("{} is not written by ramp", file.display()))
+}
+
+/// `$NAME_key_hash`, by which `edge` tells keys apart: four times two digits, of which nginx hashes the key four times.
+/// Empty if each request is a key.
+fn key_hash(name: &str, key: &str, is_request: bool) -> String {
+    if is_request {
+        return format!("map \"\" ${name}_key_hash {{ default \"\"; }}\n");
+    }
+    let digits: String = (0..49).map(|part| format!(" 2% {part:02};")).collect();
+    let parts = ["a", "b", "c", "d"];
+    let hashes = parts.map(|part| {
+        format!("split_clients \"{name} {part} ${key}\" ${name}_hash_{part} {{{digits} * 49; }}\n")
+    });
+    let all = parts.map(|part| format!("${name}_hash_{part}")).concat();
+    format!("{}map \"\" ${name}_key_hash {{ default \"{all}\"; }}\n", hashes.concat())
 }
 
 fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {

@@ -14,9 +14,12 @@ use route::{OnLost, Share};
 
 use crate::change::{bring_to, take};
 use crate::folder::{prepared, route_dir, route_file};
+use crate::guard::guard;
 use crate::log::{Decision, Problem, record};
 use crate::metrics::{self, Written};
 use crate::nginx::Nginx;
+use crate::prometheus::Prometheus;
+use crate::run::{Surroundings, carry_on};
 use crate::state::{Phase, State};
 use crate::{export, history, pulse, stop};
 
@@ -24,9 +27,30 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The actor of the watcher's rollbacks.
 pub const WATCH: &str = "carve watch";
 
-/// Watches every route below nginx' prefix until `interrupted` is set, and reports on stderr. `nginx` returns the nginx
-/// of a route.
+/// Watches every route below nginx' prefix until `interrupted` is set, and reports on stderr. Without Prometheus, the
+/// runs that are done are not judged. `nginx` returns the nginx of a route.
 pub fn watch(
+    dir: &Path,
+    prometheus: Option<&Prometheus>,
+    nginx: impl Fn(&str) -> Nginx + Sync,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
+    thread::scope(|scope| {
+        if let Some(prometheus) = prometheus {
+            scope.spawn(|| {
+                guard(dir, prometheus, interrupted, &nginx, |nginx| {
+                    let (lock, every) = (&take(nginx)?, Duration::ZERO);
+                    let around =
+                        Surroundings { nginx, lock, prometheus, every, interrupted, report: None };
+                    carry_on(&around).map(drop)
+                });
+            });
+        }
+        watch_silence(dir, &nginx, interrupted)
+    })
+}
+
+fn watch_silence(
     dir: &Path,
     nginx: impl Fn(&str) -> Nginx,
     interrupted: &AtomicBool,
@@ -82,11 +106,13 @@ impl Heard {
         dir: &Path,
         back: impl FnOnce(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
+        // First, since a run that begins has sent its heartbeat before.
+        let unfinished = State::load_unfinished(dir)?;
         let beat = pulse::last(dir);
         if beat != self.beat {
             (self.beat, self.since, self.is_lost) = (beat, Instant::now(), false);
         }
-        let Some(state) = State::load_unfinished(dir)? else { return Ok(()) };
+        let Some(state) = unfinished else { return Ok(()) };
         let ramp = route_file(dir)?.file.ramp;
         if self.is_lost || self.since.elapsed() < ramp.lease.0 {
             return Ok(());

@@ -18,13 +18,32 @@ use crate::parse::{is_header, parse};
 use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
-use crate::units::{HostName, Size, Time};
+use crate::units::{Days, HostName, Size, Time};
 pub use gateway::{Counters, Gateway};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
-/// Headers that are compared by default.
-const COMPARED: [&str; 2] = ["content-type", "location"];
+/// The standard gates that wait for pairs of the shadow.
+const NEED_PAIRS: [&str; 3] = ["comparisons", "pair-failures", "pair-latency"];
+/// Headers that are compared by default: a wrong one sends clients elsewhere, keeps or shows them what is not theirs, or
+/// keeps their programs from reading the answer.
+const COMPARED: [&str; 15] = [
+    "access-control-allow-credentials",
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "access-control-max-age",
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-type",
+    "etag",
+    "location",
+    "set-cookie",
+    "vary",
+    "www-authenticate",
+];
 
 /// The content of a route file. Only `path` is required.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -49,7 +68,9 @@ pub struct RouteFile {
     /// requests belong together: homes choose the side, and nothing is mirrored.
     #[serde(default)]
     pub judge: JudgeSettings,
-    /// Headers of answers to compare; content-type and location by default.
+    /// Headers of answers to compare. By default those that hurt if they are wrong: content-type, location,
+    /// cache-control, vary, content-encoding, content-disposition, www-authenticate, access-control-*, set-cookie
+    /// without values, and whether there is an etag.
     pub compare_headers: Option<Vec<String>>,
     /// Headers to leave out of `compare_headers` or its default.
     #[serde(default)]
@@ -148,6 +169,8 @@ pub struct Ramp {
     pub lease: Time,
     /// What happens to the share if a run stays silent for longer than its lease.
     pub on_lost: OnLost,
+    /// For how long after a run is done the new side is judged, and its share goes back if it breaks; "0s" to 30 days.
+    pub watch: Days,
 }
 
 /// What happens once a run has been silent for its lease.
@@ -171,6 +194,7 @@ impl Default for Ramp {
             start: false,
             lease: Time::seconds(30),
             on_lost: OnLost::Back,
+            watch: Days::ONE,
         }
     }
 }
@@ -305,6 +329,16 @@ impl Route {
         let is_chosen = |name: &&String| chosen.iter().any(|it| it.eq_ignore_ascii_case(name));
         for name in self.file.ignore_headers.iter().filter(|name| !is_chosen(name)) {
             warnings.push(format!("ignore_headers: {name:?} is not compared anyway"));
+        }
+        let is_on =
+            |gate: &&str| !self.file.gates.get(*gate).is_some_and(|it| it.contains_key("off"));
+        let waits: Vec<&str> = NEED_PAIRS.into_iter().filter(is_on).collect();
+        if self.file.shadow.percent == Share::NONE && !waits.is_empty() {
+            warnings.push(format!(
+                "shadow.percent is 0, so a run waits for ever for {}: raise it, or write `NAME = {{ off = true }}` for \
+                 each in [gates]",
+                waits.join(", ")
+            ));
         }
         warnings
     }

@@ -115,6 +115,12 @@ impl Path {
         format!("{}{end}", self.escaped("[^/]+"))
     }
 
+    /// A regular expression for the decoded path, and what a lenient app may take for it.
+    pub(crate) fn spellings(&self) -> String {
+        let end = if self.has_more() { "" } else { "/*$" };
+        format!("/*{}{end}", self.escaped("[^/]+"))
+    }
+
     /// Whether the route also has everything below its path.
     fn has_more(&self) -> bool {
         match self {

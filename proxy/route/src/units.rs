@@ -78,6 +78,34 @@ impl fmt::Display for Time {
     }
 }
 
+/// A time of up to 30 days; `0s` for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Days(pub Duration);
+
+as_text!(Days);
+
+impl Days {
+    /// A day.
+    pub const ONE: Days = Days(Duration::from_secs(24 * 3600));
+}
+
+impl FromStr for Days {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let time = humantime::parse_duration(text).ok();
+        let time = time.filter(|time| *time <= 30 * Days::ONE.0);
+        Ok(Days(time.with_context(|| format!("{text:?}: must be a time of at most 30 days"))?))
+    }
+}
+
+impl fmt::Display for Days {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        humantime::format_duration(self.0).fmt(f)
+    }
+}
+
 /// A size in bytes, such as `16k` or `2m`; k is 1024 bytes. 0 means no limit, if that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

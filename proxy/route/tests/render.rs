@@ -78,7 +78,7 @@ fn accepted(carve: &CarveFile) {
         let split = format!(
             "map \"\" ${name}_state {{ default '{{}}'; }}\nmap \"\" ${name}_split {{ default old; }}\n\
              map \"\" ${name}_sampled {{ default 1; }}\nmap \"\" ${name}_ramped {{ default 1; }}\n\
-             map \"\" ${name}_given {{ default 1; }}\n"
+             map \"\" ${name}_given {{ default 1; }}\nmap \"\" ${name}_key_hash {{ default 1; }}\n"
         );
         fs::write(dir.join("split.conf"), split).unwrap();
     }

@@ -21,6 +21,13 @@ pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
+/// The class of an answer, as a label: the request's method, the status, and the media type without parameters.
+pub fn class(method: &str, status: u16, content_type: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ".+/_-".contains(c);
+    let end = content_type.find(|c| !is_part(c)).unwrap_or(content_type.len());
+    format!("{method} {status} {}", content_type[..end].to_ascii_lowercase()).trim_end().to_owned()
+}
+
 /// Label of connections that timed out while they waited for a request's head.
 pub(super) const IDLE: [(&str, &str); 1] = [("phase", "idle")];
 /// Label of connections that timed out while the client did not read its answer.

@@ -133,17 +133,19 @@ impl Watch {
         let signals = Signals::watch()?;
         let (dir, admin) = (self.place.dir()?, self.place.admin()?);
         let (by, webhooks) = (By::itself(WATCH), self.place.webhooks());
+        let prometheus = self.place.prometheus().ok();
+        let prometheus = prometheus.as_ref();
         let nginx = |route: &str| {
             let nginx = Nginx::here(dir.clone(), route.to_owned(), admin);
             nginx.acting(by.clone(), webhooks.clone())
         };
         // On a stack of `carve up`, it also reloads nginx when a side's addresses or a certificate change.
         let Some(started) = self.place.kept()? else {
-            return rollout::watch(&dir, nginx, &signals.received);
+            return rollout::watch(&dir, prometheus, nginx, &signals.received);
         };
         thread::scope(|scope| {
             scope.spawn(|| apply::keep(&started, &signals.received));
-            rollout::watch(&dir, nginx, &signals.received)
+            rollout::watch(&dir, prometheus, nginx, &signals.received)
         })
     }
 }

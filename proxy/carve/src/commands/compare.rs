@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ::compare::Form;
 use clap::Args;
 use route::SideUrl;
 use service_kit::arguments::{Usage, timeout};
@@ -52,6 +53,9 @@ pub(crate) struct Compare {
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
+    /// Print the mismatches as cases for `carve contract`: the requests, and what the old side answers
+    #[arg(long, conflicts_with = "json")]
+    as_case: bool,
     #[command(flatten)]
     run: RunDir,
 }
@@ -77,7 +81,11 @@ impl Compare {
         let options =
             ::compare::Options { file, routes, route, new, old, request_timeout, host, noise };
         let report = ::compare::compare(&options)?;
-        report.print(self.json)?;
+        report.print(match () {
+            () if self.as_case => Form::Cases,
+            () if self.json => Form::Json,
+            () => Form::Text,
+        })?;
         Ok(ExitCode::from(report.exit_code()))
     }
 }

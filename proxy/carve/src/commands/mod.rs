@@ -9,6 +9,7 @@ mod judge;
 mod plan;
 mod ramp;
 mod render;
+mod retire;
 mod rollback;
 mod serve;
 mod split;
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Rollback(rollback::Rollback),
     /// End a rollback; the share is then 0
     Clear(rollback::Clear),
+    /// Show what still reaches the old side of a route, and whether its code can go; the last step
+    Retire(retire::Retire),
     /// Show what the gates would have decided on past counts, and when
     Judge(judge::Judge),
     /// Send each request of a file to both sides, and report the differences
@@ -133,6 +136,7 @@ impl Command {
             Command::Abort(command) => command.run(),
             Command::Rollback(command) => command.run(),
             Command::Clear(command) => command.run(),
+            Command::Retire(command) => command.run(),
             Command::Judge(command) => command.run(),
             Command::Compare(command) => command.run(),
             Command::Doctor(command) => command.run(),

@@ -1,6 +1,9 @@
 //! Compares the chosen headers of two answers.
 
-use http::header::{CONTENT_TYPE, SET_COOKIE};
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, SET_COOKIE, VARY,
+    WWW_AUTHENTICATE,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::judge::difference::{Found, Kind};
@@ -23,13 +26,72 @@ pub(crate) fn compare(names: &[HeaderName], old: &HeaderMap, new: &HeaderMap, fo
 fn is_equal(name: &HeaderName, old: &HeaderMap, new: &HeaderMap) -> bool {
     if *name == SET_COOKIE {
         // Set-Cookie is the only header whose lines cannot be combined (RFC 9110, 5.3).
-        return old.get_all(name).iter().eq(new.get_all(name).iter());
+        return cookies(old) == cookies(new);
     }
     match (combined(name, old), combined(name, new)) {
-        (Some(old), Some(new)) if *name == CONTENT_TYPE => {
-            old == new || ContentType::of(&old) == ContentType::of(&new)
+        (Some(old), Some(new)) if old == new => true,
+        // Each side makes its own tags.
+        (old, new) if *name == ETAG => old.is_some() == new.is_some(),
+        (Some(old), Some(new)) if [CONTENT_TYPE, CONTENT_DISPOSITION].contains(name) => {
+            ContentType::of(&old) == ContentType::of(&new)
         }
+        (Some(old), Some(new)) if is_list(name) => members(&old) == members(&new),
         (old, new) => old == new,
+    }
+}
+
+/// Whether the header is a list without an order whose members ignore case. Codings have an order, but nobody applies
+/// the same two in another one.
+fn is_list(name: &HeaderName) -> bool {
+    [CACHE_CONTROL, VARY, CONTENT_ENCODING, WWW_AUTHENTICATE].contains(name)
+        || name.as_str().starts_with("access-control-")
+}
+
+/// The members of a list in lower case, sorted. A challenge's `nonce` and `opaque` differ each time, so only their
+/// names count.
+fn members(value: &[u8]) -> Vec<Vec<u8>> {
+    let member = |part: &[u8]| {
+        let mut part = part.trim_ascii().to_ascii_lowercase();
+        for name in [&b"nonce="[..], b"opaque="] {
+            let at = part.windows(name.len()).position(|it| it == name);
+            part.truncate(at.map_or(part.len(), |at| at + name.len()));
+        }
+        part
+    };
+    let mut members: Vec<_> = split_outside_quotes(value, b',')
+        .into_iter()
+        .map(member)
+        .filter(|it| !it.is_empty())
+        .collect();
+    members.sort();
+    members.dedup();
+    members
+}
+
+/// The name and the attributes of each cookie, sorted. Its value is mostly a token that differs each time, and so are
+/// dates; but an empty value removes the cookie.
+fn cookies(headers: &HeaderMap) -> Vec<(Vec<u8>, bool, Vec<Vec<u8>>)> {
+    let cookie = |line: &HeaderValue| {
+        let mut parts = line.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let pair = parts.next().unwrap_or_default();
+        let end = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
+        let mut attributes: Vec<Vec<u8>> =
+            parts.filter(|part| !part.is_empty()).map(attribute).collect();
+        attributes.sort();
+        (pair[..end].to_vec(), pair.len() > end + 1, attributes)
+    };
+    let mut cookies: Vec<_> = headers.get_all(SET_COOKIE).iter().map(cookie).collect();
+    cookies.sort();
+    cookies
+}
+
+/// An attribute with its name in lower case, without a date, and with the value in lower case unless it is a path.
+fn attribute(part: &[u8]) -> Vec<u8> {
+    let lower = part.to_ascii_lowercase();
+    match () {
+        () if lower.starts_with(b"expires=") => b"expires".to_vec(),
+        () if lower.starts_with(b"path=") => [b"path=", &part[5..]].concat(),
+        () => lower,
     }
 }
 
@@ -51,7 +113,7 @@ struct ContentType {
 
 impl ContentType {
     fn of(value: &[u8]) -> Self {
-        let mut parts = split_outside_quotes(value).into_iter();
+        let mut parts = split_outside_quotes(value, b';').into_iter();
         let media_type = parts.next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
         let mut parameters: Vec<_> = parts
             .map(<[u8]>::trim_ascii)
@@ -82,12 +144,12 @@ fn is_charset_said(media_type: &[u8], charset: &[u8]) -> bool {
     is_text && !(is_json && charset == b"utf-8")
 }
 
-/// Splits at each `;` that is not in a quoted string.
-fn split_outside_quotes(value: &[u8]) -> Vec<&[u8]> {
+/// Splits at each separator that is not in a quoted string.
+fn split_outside_quotes(value: &[u8], separator: u8) -> Vec<&[u8]> {
     let (mut quoted, mut escaped) = (false, false);
     value
         .split(|&byte| {
-            let splits = byte == b';' && !quoted;
+            let splits = byte == separator && !quoted;
             match byte {
                 _ if escaped => escaped = false,
                 b'\\' if quoted => escaped = true,

@@ -8,7 +8,8 @@
 //! 2. The statuses differ: `status`.
 //! 3. Each compared header that differs is a difference of kind `header`. A header that both lack is equal.
 //!    Content-Types are equal if they mean the same: `text/html; charset=UTF-8` and `text/html;charset=utf-8`, or
-//!    `application/json` with and without `charset=utf-8`.
+//!    `application/json` with and without `charset=utf-8`. Lists, such as Cache-Control's directives, have no order and
+//!    ignore case; a cookie is its name and attributes, without value and date; of an ETag only its presence counts.
 //! 4. The judge compares the bodies; their differences follow those of the headers. Bodies that are equal byte by byte
 //!    are the same, except that `qr` and `exec` judge equal bodies too.
 

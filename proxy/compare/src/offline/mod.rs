@@ -1,5 +1,6 @@
 //! Compares the answers to each request of a file, one after the other.
 
+mod case;
 mod formats;
 pub(crate) mod report;
 

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 
 use route::JudgeSettings;
 use serde::Serialize;
+use serde_json::Value;
 use strum::VariantArray;
 
-use super::{DIFFERS, TROUBLE};
+use super::{DIFFERS, TROUBLE, case};
 use crate::client::Reply;
 use crate::comparison::{Comparison, Noise};
 use crate::fields::Fields;
@@ -32,12 +33,25 @@ pub struct Report {
     new: Answers,
     old: Answers,
     differences: Vec<Difference>,
-    /// Matches in which both sides refused or failed, by status.
+    /// The mismatches as cases of a contract.
+    cases: Vec<Value>,
+    /// Pairs in which both sides refused or failed, by the new side's status.
     unproven: BTreeMap<u16, usize>,
     /// The fields that differ, by route.
     fields: BTreeMap<String, Fields>,
     /// The routes whose old side was compared with itself, and whether their judge is `json`.
     noise_of: BTreeMap<String, bool>,
+}
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// As JSON.
+    Json,
+    /// Only the mismatches, as a file of cases for `carve contract`.
+    Cases,
 }
 
 /// Requests of the file that were not compared, by reason.
@@ -151,7 +165,8 @@ impl Report {
             *self.kinds.entry(kind.to_string()).or_default() += 1;
         }
         let status = comparison.new.reply.status().map_or(0, |status| status.as_u16());
-        if verdict.outcome == Outcome::Match && (REFUSALS.contains(&status) || status >= 500) {
+        let is_refused = verdict.outcome == Outcome::Match && REFUSALS.contains(&status);
+        if is_refused || verdict.outcome == Outcome::BothErrors {
             *self.unproven.entry(status).or_default() += 1;
         }
         if matches!(verdict.outcome, Outcome::Match | Outcome::Mismatch) {
@@ -161,6 +176,9 @@ impl Report {
         self.new.add(&comparison.new.reply);
         self.old.add(&comparison.old.reply);
         if verdict.outcome != Outcome::Match && self.differences.len() < MAX_LISTED {
+            if verdict.outcome == Outcome::Mismatch {
+                self.cases.extend(case::of(line, comparison));
+            }
             self.differences.push(Difference { line, record: Record::of(comparison, true) });
         }
     }
@@ -191,21 +209,25 @@ impl Report {
     /// comparison is incomplete; else 0. Pairs that the judge skipped and matches that prove nothing do not count: if
     /// there is no other match, the code is 2.
     pub fn exit_code(&self) -> u8 {
-        let [matches, skipped, unjudged] = [Outcome::Match, Outcome::Skipped, Outcome::Unjudged]
-            .map(|outcome| self.count(outcome));
-        if self.requests() > matches + skipped + unjudged {
+        let [matches, both, skipped, unjudged] =
+            [Outcome::Match, Outcome::BothErrors, Outcome::Skipped, Outcome::Unjudged]
+                .map(|outcome| self.count(outcome));
+        if self.requests() > matches + both + skipped + unjudged {
             DIFFERS
-        } else if unjudged > 0 || matches == self.unproven.values().sum::<usize>() {
+        } else if unjudged > 0 || matches + both == self.unproven.values().sum::<usize>() {
             TROUBLE
         } else {
             0
         }
     }
 
-    /// Prints the report as text or as JSON. A closed pipe is not an error.
-    pub fn print(&self, json: bool) -> anyhow::Result<()> {
-        let text =
-            if json { serde_json::to_string_pretty(&self.summary())? } else { self.to_string() };
+    /// Prints the report in this form. A closed pipe is not an error.
+    pub fn print(&self, form: Form) -> anyhow::Result<()> {
+        let text = match form {
+            Form::Text => self.to_string(),
+            Form::Json => serde_json::to_string_pretty(&self.summary())?,
+            Form::Cases => serde_json::to_string_pretty(&self.cases)?,
+        };
         match writeln!(io::stdout(), "{text}") {
             // The reader, such as `head`, has closed the pipe.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -256,7 +278,7 @@ impl fmt::Display for Report {
             let each = each.collect::<Vec<_>>().join(", ");
             write!(
                 f,
-                "\n{of} of the matches prove nothing, since both sides refused or failed: {each}"
+                "\n{of} of the pairs prove nothing, since both sides refused or failed: {each}"
             )?;
         }
         if !self.skipped.is_empty() {

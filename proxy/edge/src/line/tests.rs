@@ -18,6 +18,14 @@ fn fields_of_a_line_are_counted() {
         tries: Tries { was_asked: true, has_retry: true, had_no_live: false },
         has_timed_out: false,
         is_empty: false,
+        declined: b"",
+        connection: None,
+        request: None,
+        method: b"GET",
+        media_type: b"",
+        server: b"[::1]:3000",
+        is_cut: false,
+        key: None,
     };
     assert_eq!(parse(line), Some(expected));
     assert_eq!(parse(&format!("{line}{}", "\tx".repeat(8))), Some(expected));

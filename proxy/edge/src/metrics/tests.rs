@@ -34,6 +34,11 @@ fn the_series_of_named_routes_exist_from_the_start() {
                 "no_live_upstreams",
                 "timeouts",
                 "empty_answers",
+                "cut_answers",
+                "keys",
+                "moved_keys",
+                "failed_keys",
+                "known_failures",
                 "outages",
             ] {
                 assert!(text.contains(&format!("edge_{name}_total{{{labels}}} 0\n")));
@@ -41,12 +46,13 @@ fn the_series_of_named_routes_exist_from_the_start() {
             assert!(text.contains(&format!("edge_request_seconds_count{{{labels}}} 0\n")));
         }
     }
-    assert_eq!(text.matches("edge_requests_total{").count(), 60);
+    assert_eq!(text.matches("edge_requests_total{").count(), 90); // and those of arms to which nothing was assigned
     for name in [
         "lines_total",
         "malformed_lines_total",
         "restarts_of_log_total",
         "lost_total",
+        "missing_lines_total",
         "left_out_lines_total",
         "unread_bytes",
         "unprinted_bytes",

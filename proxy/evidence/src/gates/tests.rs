@@ -15,6 +15,7 @@ fn the_default_gates_are_valid() {
         ("pair-failures", 0.002, Some(0.02), None),
         ("pair-latency", 0.01, Some(0.1), None),
         ("shadow-answers", 0.1, None, None),
+        ("sample-ratio", 0.001, None, None),
     ];
     assert_eq!(tests.collect::<Vec<_>>(), expected);
     let slow = gates.tests.iter().find_map(|it| it.above);
@@ -22,7 +23,7 @@ fn the_default_gates_are_valid() {
     let limits = gates.all.iter().map(|it| (it.name.as_str(), &it.limit));
     let limits: Vec<String> = limits.map(|(name, limit)| format!("{name} {limit:?}")).collect();
     let expected = "samples-fresh Number(15.0), parts-up Number(2.0), comparisons Number(100.0), requests Number(100.0), \
-                    lines-lost Number(0.01), mismatches Number(0.0)";
+                    lines-lost Number(0.01), lines-missing Number(0.01), classes Number(0.0), mismatches Number(0.0)";
     assert_eq!(limits.join(", "), expected);
 }
 

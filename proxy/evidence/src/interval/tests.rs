@@ -4,7 +4,12 @@ fn arm(k: f64) -> Arm {
     let statuses = [60.0 * k, 20.0 * k, 4.0 * k];
     let (requests, refused, failures, helped) = (100.0 * k, 10.0 * k, 7.0 * k, 3.0 * k);
     let (slow, empty, outages, out_seconds) = (5.0 * k, 2.0 * k, k, 0.5 * k);
-    Arm { requests, refused, failures, helped, slow, statuses, empty, outages, out_seconds }
+    let (declined, known, failed_keys, odd_keys) = (0.0, k, 6.0 * k, [k, 2.0 * k, 3.0 * k]);
+    let [keys, moved_keys] = [8.0 * k, 9.0 * k];
+    #[rustfmt::skip]
+    let arm = Arm { requests, refused, declined, failures, helped, slow, statuses, empty, outages, out_seconds, keys,
+                    moved_keys, failed_keys, odd_keys, known };
+    arm
 }
 
 /// An interval with a number of its own for each count, times `k`.
@@ -14,7 +19,7 @@ fn interval(k: f64) -> Interval {
     Interval {
         end: 1000.0,
         seconds: 5.0 * k,
-        share: 0.0,
+        share: 25.0,
         new: arm(k),
         old: arm(2.0 * k),
         pairs: 40.0 * k,
@@ -63,7 +68,12 @@ fn each_test_counts_its_own_events_among_its_own_requests() {
     let pairs = |new: f64| [(40.0, new), (40.0, new + 1.0)];
     for (test, assigned, expected) in [
         (Counted::Failures, ByRequest, vec![[(90.0, 7.0), (180.0, 14.0)]]),
-        (Counted::Failures, ByKey, vec![[(90.0, 3.0), (180.0, 14.0)]]),
+        // The second block has 90 % of all requests, divided by the share.
+        (
+            Counted::Failures,
+            ByKey,
+            vec![[(90.0, 3.0), (180.0, 14.0)], [(67.5, 6.0), (202.5, 12.0)]],
+        ),
         (Counted::Slow, ByRequest, vec![[(100.0, 5.0), (200.0, 10.0)]]),
         (Counted::Slow, ByKey, vec![[(0.0, 0.0); 2]]),
         (
@@ -78,15 +88,22 @@ fn each_test_counts_its_own_events_among_its_own_requests() {
         (Counted::Differences, ByRequest, vec![[(50.0, 17.0), (50.0, 18.0)]]),
         (Counted::Own, ByRequest, vec![[(50.0, 19.0), (50.0, 20.0)]]),
         (Counted::ShadowAnswers, ByRequest, vec![]),
+        (Counted::SampleRatio, ByRequest, vec![]),
     ] {
         assert_eq!(counted(test, assigned), expected, "{test:?} {assigned:?}");
     }
     let of = |counted| interval.blocks(counted, ByRequest)[0];
     assert_eq!((of(Counted::Failures).attempted, of(Counted::Slow).attempted), (0.9, 1.0));
     assert_eq!((of(Counted::Outages).unit, of(Counted::Own).unit), (Unit::Time, Unit::Events));
-    let asked = interval.asked(ByKey);
-    assert_eq!(asked.new, Counts { requests: 130.0, events: 4.0 });
+    let asked = interval.asked(ByRequest);
+    assert_eq!(asked.new, Counts { requests: 130.0, events: 8.0 });
     assert_eq!(asked.old, Counts { requests: 220.0, events: 16.0 });
+    // Without the shadow's pairs, and without failures that are the key's.
+    let asked = interval.asked(ByKey);
+    assert_eq!(asked.new, Counts { requests: 90.0, events: 6.0 });
+    assert_eq!(asked.old, Counts { requests: 180.0, events: 12.0 });
+    let declined = Arm { declined: 40.0, ..interval.new };
+    assert_eq!(Interval { new: declined, ..interval }.asked(ByKey).new.requests, 50.0);
     assert_eq!([&Key::Request, &Key::Client].map(Assigned::from), [ByRequest, ByKey]);
 }
 

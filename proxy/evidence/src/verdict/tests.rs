@@ -73,5 +73,6 @@ fn one_failure_decides_and_then_one_that_waits() {
     }
     let with = judged(&[Inconclusive, Pass]).with(vec![reading(Fail), reading(Inconclusive)]);
     assert_eq!((with.verdict, with.readings[0].verdict, with.readings.len()), (Fail, Fail, 4));
-    assert_eq!(with.named(Inconclusive), "inconclusive (none), inconclusive (none)");
+    assert_eq!(with.named(Fail), "fail (none)");
+    assert_eq!(with.named(Inconclusive), "2 gates have no value: none");
 }

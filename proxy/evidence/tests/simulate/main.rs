@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the tables")]
 
+mod keys;
 mod ramp;
 mod tests;
 mod upstream;
@@ -60,6 +61,7 @@ fn equal() -> Vec<Scenario> {
         both("stalls of 300 ms, once a minute each", Behaviour { stalls, ..few }),
         Scenario { has_incident: true, ..both("an incident of both at each move", few) },
         both("0.2 % of keys fail", Behaviour { bad_keys: 0.002, ..few }),
+        both("3 % of keys fail", Behaviour { bad_keys: 0.03, ..few }),
         both("bursts of slow answers, 10 s in ten minutes each", Behaviour { bursts, ..few }),
         Scenario { has_sessions: true, ..sessions },
     ]
@@ -75,6 +77,13 @@ fn worse() -> Vec<Scenario> {
         than("an outage of 2 s a minute", Behaviour { restarts: Some((60.0, 2.0)), ..old }),
         than("5 % of answers slow", Behaviour { slow: 0.045, ..old }),
         than("all times doubled", Behaviour { slower: 1.0, ..old }),
+        than("1 % of requests fail", Behaviour { failing: 0.01, ..old }),
+        than("5 % of requests fail", Behaviour { failing: 0.05, ..old }),
+        than("25 % of requests fail", Behaviour { failing: 0.25, ..old }),
+        than("1 % of keys fail", Behaviour { bad_keys: 0.01, ..old }),
+        than("5 % of keys fail", Behaviour { bad_keys: 0.05, ..old }),
+        than("25 % of keys fail", Behaviour { bad_keys: 0.25, ..old }),
+        than("all requests fail", Behaviour { failing: 1.0, ..old }),
         Scenario { has_sessions: true, old: Behaviour { broken: 0.1, ..old }, ..sessions },
     ]
 }

@@ -6,10 +6,11 @@ use evidence::interval::{Alone, Arm, Assigned, Interval, SLOWER};
 use evidence::trial::Trial;
 use fastrand::Rng;
 
+use crate::keys::Keys;
 use crate::upstream::{Upstream, poisson};
 
 const SHARES: [f64; 4] = [0.05, 0.25, 0.5, 0.75];
-const BLOCK: f64 = 5.0;
+pub(crate) const BLOCK: f64 = 5.0;
 const BLOCKS_OF_STEP: u32 = 120;
 /// After this many blocks, three days, the ramp counts as still waiting.
 const MOST_BLOCKS: u32 = 72 * 720;
@@ -25,8 +26,6 @@ const SLOW: f64 = 0.005;
 const ABOVE: f64 = 0.25;
 /// The shadow's margin on a threshold for the new side: the larger of a factor and a time.
 const MARGIN: (f64, f64) = (1.1, 0.005);
-/// The number of keys. Their popularity follows Zipf's law.
-const KEYS: u32 = 10_000;
 /// How long a whole session lasts, in seconds. A broken session ends at any time within it.
 const SESSION: f64 = 300.0;
 /// An incident of both sides: its length in seconds, and the share of requests that fail.
@@ -54,7 +53,7 @@ pub(crate) struct Behaviour {
     pub(crate) slow: f64,
     /// By how much longer answers take: with 1, twice as long.
     pub(crate) slower: f64,
-    /// The share of keys that always fail, on either side.
+    /// The share of keys that always fail. Those that fail on the side with fewer of them fail on the other one too.
     pub(crate) bad_keys: f64,
     pub(crate) broken: f64,
 }
@@ -158,8 +157,8 @@ impl Side {
         }
         let fine = arm.requests - arm.refused - arm.failures;
         let [failed, bad] = [failing, bad_keys].map(|chance| poisson(rng, fine * chance));
-        // The other side helps, except for requests that fail there too, and for keys that fail on both sides.
-        arm.helped = arm.failures + failed - poisson(rng, (arm.failures + failed) * failing);
+        // After a 500 nobody helps. After a timeout the other side does, except for requests that fail there too.
+        arm.helped = arm.failures - poisson(rng, arm.failures * failing);
         arm.failures += failed + bad;
         let errors = poisson(rng, fine * CLIENT_ERRORS);
         arm.statuses = [(fine - failed - bad - errors).max(0.0), 0.0, errors];
@@ -203,21 +202,16 @@ pub(crate) struct Ramp {
     rng: Rng,
     new: Side,
     old: Side,
-    /// Each key's place in the split, its popularity, and whether it always fails.
-    keys: Vec<(f64, f64, bool)>,
-    bad_keys: f64,
+    keys: Keys,
 }
 
 impl Ramp {
     pub(crate) fn new(scenario: Scenario, rate: f64, assigned: Assigned, seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
-        let all: f64 = (1..=KEYS).map(|rank| 1.0 / f64::from(rank)).sum();
-        let key =
-            |rank| (rng.f64(), 1.0 / f64::from(rank) / all, rng.f64() < scenario.new.bad_keys);
-        let keys: Vec<(f64, f64, bool)> = (1..=KEYS).map(key).collect();
-        let bad_keys = keys.iter().filter(|key| key.2).map(|key| key.1).sum();
+        let keys =
+            Keys::new([scenario.new, scenario.old].map(|side| side.bad_keys), rate, &mut rng);
         let (new, old) = (Side::new(scenario.new, &mut rng), Side::new(scenario.old, &mut rng));
-        Ramp { scenario, rate, assigned, rng, new, old, keys, bad_keys }
+        Ramp { scenario, rate, assigned, rng, new, old, keys }
     }
 
     pub(crate) fn run(mut self, gates: &Gates) -> End {
@@ -231,6 +225,7 @@ impl Ramp {
             let moved = now + BLOCK * self.rng.f64();
             trial.moved(moved);
             let traffic = self.traffic(share);
+            self.keys.move_to(share);
             let mut held = 0;
             while held < BLOCKS_OF_STEP || self.scenario.waits && !trial.is_proven(gates) {
                 let interval = self.interval(now, moved, (before, share), traffic);
@@ -254,16 +249,10 @@ impl Ramp {
     /// The new side's share of the requests, and the share of requests with a failing key on the new and on the old
     /// side.
     fn traffic(&self, share: f64) -> (f64, f64, f64) {
-        if self.assigned == Assigned::ByRequest {
-            return (share, self.bad_keys, self.bad_keys);
+        match self.assigned {
+            Assigned::ByRequest => (share, self.keys.bad(true), self.keys.bad(false)),
+            Assigned::ByKey => (self.keys.weight_below(share), 0.0, 0.0), // `Keys` plays them
         }
-        let sum = |is_new: bool, all: bool| -> f64 {
-            let of_side =
-                self.keys.iter().filter(|key| (key.0 < share) == is_new && (all || key.2));
-            of_side.map(|key| key.1).sum()
-        };
-        let weight = sum(true, true);
-        (weight, sum(true, false) / weight, sum(false, false) / (1.0 - weight))
     }
 
     fn interval(
@@ -280,8 +269,16 @@ impl Ramp {
         let (of_new, of_old) = (failing(&self.new), failing(&self.old));
         let new = self.new.play(now, self.rate * share, bad_of_new, of_new, &mut self.rng);
         let old = self.old.play(now, self.rate * (1.0 - share), bad_of_old, of_old, &mut self.rng);
+        let (mut new, mut old) = (new, old);
+        if self.assigned == Assigned::ByKey {
+            let until = now + BLOCK;
+            for (arm, is_new) in [(&mut new.arm, true), (&mut old.arm, false)] {
+                self.keys.play(until, self.rate, is_new, arm, &mut self.rng);
+            }
+        }
         let mut interval = Interval {
             end: now + BLOCK,
+            share: 100.0 * shares.1,
             seconds: BLOCK,
             new: new.arm,
             old: old.arm,

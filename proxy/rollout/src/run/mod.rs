@@ -153,6 +153,8 @@ struct Run<'a> {
     sampler: Sampler,
     /// When Prometheus last reported new requests to the new side.
     last_growth: Instant,
+    /// When every gate last had a value.
+    last_whole: Instant,
     /// The value of each gate, and since when it has not grown.
     waited: BTreeMap<String, (f64, Instant)>,
 }
@@ -168,6 +170,7 @@ impl<'a> Run<'a> {
             gates,
             state,
             last_growth: Instant::now(),
+            last_whole: Instant::now(),
             waited: BTreeMap::new(),
         }
     }
@@ -223,6 +226,7 @@ impl<'a> Run<'a> {
                 self.let_go();
                 self.state.phase = Phase::Done;
                 self.report.end(&self.state, self.state.share());
+                self.report.say_watched(&self.state);
                 return Ok(Phase::Done);
             }
             self.state.step += 1;
@@ -287,8 +291,8 @@ impl<'a> Run<'a> {
                 Verdict::Inconclusive
                     if elapsed >= hold + patience
                         && began.elapsed() >= patience // a process that has just taken over has no data yet
-                        && (self.is_missing_data(&judgement)
-                            || self.last_growth.elapsed() >= patience) =>
+                        && (self.is_stuck(&judgement)
+                            || self.last_whole.min(self.last_growth).elapsed() >= patience) =>
                 {
                     return Ok(Step::Inconclusive(judgement.named(Verdict::Inconclusive)));
                 }
@@ -302,8 +306,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records when a gate's value last changed. Prometheus extrapolates, so changes of less than 1 do not count.
+    /// Records when all gates had values, and when a gate's value last changed. Prometheus extrapolates, so changes of
+    /// less than 1 do not count.
     fn note_growth(&mut self, judgement: &Judgement) {
+        let lacks = |it: &Reading| it.verdict == Verdict::Inconclusive && it.detail.is_empty();
+        if !judgement.readings.iter().any(lacks) {
+            self.last_whole = Instant::now();
+        }
         for reading in judgement.readings.iter().filter(|reading| reading.difference.is_none()) {
             let Some(value) = reading.value else { continue };
             let waited = self.waited.entry(reading.gate.clone());
@@ -314,18 +323,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a gate or a test has no data, or a gate waits for data that no longer arrives. Waiting for more data
-    /// that still arrives does not count.
-    fn is_missing_data(&self, judgement: &Judgement) -> bool {
-        let patience = self.state.plan.patience;
+    /// Whether a gate waits for data that no longer arrives.
+    fn is_stuck(&self, judgement: &Judgement) -> bool {
         let is_stuck = |reading: &Reading| {
             let waited = self.waited.get(&reading.gate);
             !reading.compare.is_empty()
-                && waited.is_some_and(|(_, since)| since.elapsed() >= patience)
+                && waited.is_some_and(|(_, since)| since.elapsed() >= self.state.plan.patience)
         };
         let waits = |reading: &&Reading| reading.verdict == Verdict::Inconclusive;
-        let missing = |reading: &Reading| reading.detail.is_empty() || is_stuck(reading);
-        judgement.readings.iter().filter(waits).any(missing)
+        judgement.readings.iter().filter(waits).any(is_stuck)
     }
 
     /// Waits until the next judgement, a request, a stop or a signal.

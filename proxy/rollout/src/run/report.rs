@@ -59,8 +59,21 @@ impl<'a> Report<'a> {
         if state.phase.is_unfinished() {
             return;
         }
+        let began = history::began(state);
+        for class in history::classes(self.prometheus, &self.nginx.route, began) {
+            self.display.say(&format!("  {class}"));
+        }
         if let Some(file) = history::leave(self.nginx, state, share, Some(self.prometheus)) {
             self.display.say(&format!("Its report is {}.", file.display()));
+        }
+    }
+
+    /// Says for how long a run that is done may still go back.
+    pub(super) fn say_watched(&mut self, state: &State) {
+        let watch = self.nginx.route_file().map(|route| route.file.ramp.watch);
+        if let Some(watch) = watch.ok().filter(|watch| !watch.0.is_zero()) {
+            let back = state.start_share;
+            self.display.say(&format!("If it breaks within {watch}, {back}% goes to it again."));
         }
     }
 

@@ -124,7 +124,7 @@ pub fn all(
             format!("{HEAD}{REST}{}", front::rest(carve, upstreams, "old", &upstreams.old)),
         ),
         ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
-        ("routes.conf", maps(&carve.app, routes)),
+        ("routes.conf", maps(&carve.app, &sites, routes)),
         ("paths.conf", HEAD.to_owned() + &sites.iter().map(paths).collect::<String>()),
         (
             "locations.conf",
@@ -150,6 +150,9 @@ const MAPS: &str = "#
 # $NAME_mirrored: whether the shadow gets the request too, whichever side answers the client. Never a client that reads
 # events: both streams would take events from it.
 # $mirrored_route: tells the shadow the route of a mirrored request.
+# $key_hash: the number of the request's key, for the access log, if the route is split by key.
+# $logged_route: also for a request that went to the app, since it spells the path in another way than the route's.
+# $declined_side: what the new side said when it answered 501.
 # $has_body: whether a request brings a body, which a route that only reads leaves to the app.
 # $NAME_old_way: the location for the old side. At 0 %, it is the one without a rescue by the new side.
 # $NAME_too_long: whether a body is longer than the route accepts, if the rest of the app accepts longer ones.
@@ -164,6 +167,12 @@ map $http_accept $wants_no_stream {
     ~text/event-stream 0;
 }
 
+map $upstream_http_x_carve_decline $declined_side {
+    volatile;
+    default fallback;
+    \"~^(?<decline_reason>[A-Za-z0-9 _.-]{1,64})$\" declined:$decline_reason;
+}
+
 map $content_length$http_transfer_encoding $has_body {
     default 1;
     \"\" 0;
@@ -171,8 +180,18 @@ map $content_length$http_transfer_encoding $has_body {
 }
 ";
 
-fn maps(app: &App, routes: &[Route]) -> String {
-    let mut text = format!("{HEAD}{MAPS}{}{OF_REQUESTS}", mirrored_routes(routes));
+fn maps(app: &App, sites: &[Site<'_>], routes: &[Route]) -> String {
+    let mirrored = routes.iter().filter(|route| !route.is_session());
+    let hashes: String = mirrored
+        .map(|route| format!("    {} ${}_key_hash;\n", route.name, route.variable()))
+        .collect();
+    let spelled: String = sites.iter().map(spellings).collect();
+    let of_log = format!(
+        "\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n\nmap \"$server_name$uri\" $spelled_route {{\n    \
+         default \"\";\n{spelled}}}\n\nmap $carved $logged_route {{\n    default $carved;\n    \
+         \"\" $spelled_route;\n}}\n"
+    );
+    let mut text = format!("{HEAD}{MAPS}{}{of_log}{OF_REQUESTS}", mirrored_routes(routes));
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
         if route.is_session() {
@@ -229,10 +248,24 @@ fn mirrored_routes(routes: &[Route]) -> String {
     )
 }
 
+/// A server's name in a regular expression.
+fn pattern(site: &Site<'_>) -> String {
+    let server = site.names.first().map_or("", |name| name.as_str());
+    server.replace('.', "\\.").replace('*', "\\*")
+}
+
+/// The routes of a server by other spellings of their paths.
+fn spellings(site: &Site<'_>) -> String {
+    let (server, routes) = (pattern(site), site.routes.iter());
+    let line = |route: &&Route| {
+        format!("    \"~*^{server}{}\" {};\n", route.file.path.spellings(), route.name)
+    };
+    routes.map(line).collect()
+}
+
 /// The names of a server's paths in the access log. `$server_name` is the first name of a server.
 fn paths(site: &Site<'_>) -> String {
-    let server = site.names.first().map_or("", |name| name.as_str());
-    let server = server.replace('.', "\\.").replace('*', "\\*");
+    let server = pattern(site);
     let paths = site.routes.iter().map(|route| &route.file.path);
     paths.map(|path| format!("\"~^{server}{}\" \"{path}\";\n", path.decoded())).collect()
 }
@@ -253,6 +286,9 @@ const LOCATIONS: &str = "#
 # shadow answers before it compares, and nginx waits 1 ms for the answer: the shadow reads what was sent later too. A
 # location with a mirror makes a subrequest for every request, which would be a large part of the cost of the new side.
 # So only the sampled requests to the new side go to a location with a mirror.
+#
+# The new side may decline a request that it does not do yet: a 501 with the header X-Carve-Decline and a reason. The old
+# side then answers, and the client sees only that. Without the header, a 501 is a failure.
 #
 # A route with `cache` keeps answers of the new side if their Cache-Control allows it, and serves them without asking a
 # side. Each answer is a file, and writing one costs as much as several requests, so only answers that are requested a
@@ -323,13 +359,16 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
     let too_many = "    error_page 597 = @too_many;\n";
     let gone = "    error_page 502 504 = @unavailable;\n";
     let (route_name, stop) = (&route.name, stop_file(route));
+    // After 501 the new side has done nothing, so the old side is asked whatever the fallback.
+    let declined =
+        format!("    error_page 501 = @{name}_declined;\n    proxy_intercept_errors on;\n");
     // 503 is included, so that an overloaded new side falls back too.
-    let falls_back =
-        format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
+    let falls_back = format!("    error_page 502 503 504 = @{name}_fallback;\n{declined}");
+    let gone_or_declined = format!("{gone}{declined}");
     let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
     let has_fallback = route.fallback() != Fallback::None;
     let is_rescued = route.fallback() == Fallback::Both;
-    let failed_new = if has_fallback { &falls_back } else { gone };
+    let failed_new = if has_fallback { &falls_back } else { &gone_or_declined };
     let failed_old = if is_rescued { &rescued } else { gone };
     // At 0%, the new side must not rescue the old one unless the route file asks for that.
     let old_way = match is_rescued && file.fallback.is_none() {
@@ -389,6 +428,8 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
     named("old", "old", &mirrored, failed_old, &to(&old_side, &format!("{name}_old"), is_rescued));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
     named("stopped", "old", &mirrored, gone, &at_last(&old_side, &app));
+    let old = format!("{name}_old");
+    named("declined", "$declined_side", &limit, gone, &at_last(&old_side, &old));
     if has_fallback {
         named("fallback", "fallback", "", gone, &at_last(&old_side, &format!("{name}_fallback")));
     }

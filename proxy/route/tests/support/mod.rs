@@ -128,7 +128,7 @@ impl Front {
         let text = format!(
             "map \"\" ${name}_state {{ default '{percent}'; }}\n{split}\
              map \"\" ${name}_sampled {{ default \"\"; }}\nmap \"\" ${name}_ramped {{ default {is_ramped}; }}\n\
-             map \"\" ${name}_given {{ default {}; }}\n",
+             map \"\" ${name}_given {{ default {}; }}\nmap \"\" ${name}_key_hash {{ default \"\"; }}\n",
             u8::from(percent > 0 || is_held)
         );
         let folder = self.at("routes").join(route);

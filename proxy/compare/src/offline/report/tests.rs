@@ -30,7 +30,7 @@ fn matches_that_prove_nothing_are_no_proof() {
     let said = of(3, 2).to_string();
     assert!(
         said.contains(
-            "2 of the matches prove nothing, since both sides refused or failed: 2 times 401"
+            "2 of the pairs prove nothing, since both sides refused or failed: 2 times 401"
         ),
         "{said}"
     );

@@ -1,0 +1,331 @@
+//! What a run makes of new sides that are worse, each in a way of its own, and of equal sides: real stacks, around
+//! servers of this test.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "how soon each row ended")]
+
+mod support;
+
+use std::collections::HashSet;
+use std::fs::{self, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use carve::local::Addresses;
+use support::{EndsLoad, built, holds_within};
+
+/// A request's head in lower case, and the key of its client.
+struct Asked<'a> {
+    head: &'a str,
+    key: &'a str,
+}
+
+/// A side's answer: the head's lines without a length, the body, and how much of it comes.
+struct Answer {
+    status: u16,
+    headers: Vec<&'static str>,
+    body: Vec<u8>,
+    sent: usize,
+}
+
+const HEADERS: [&str; 4] = [
+    "Content-Type: application/json",
+    "Cache-Control: private",
+    "Set-Cookie: a=1; Path=/",
+    "Set-Cookie: b=2; Path=/",
+];
+
+fn fine() -> Answer {
+    let body = format!("{{\"text\":\"{}\"}}", "x".repeat(500)).into_bytes();
+    Answer { status: 200, headers: HEADERS.to_vec(), sent: body.len(), body }
+}
+
+fn error(text: impl Into<Vec<u8>>) -> Answer {
+    let body = text.into();
+    Answer { status: 500, headers: vec!["Content-Type: text/html"], sent: body.len(), body }
+}
+
+fn without(header: &str) -> Answer {
+    Answer { headers: HEADERS.into_iter().filter(|it| *it != header).collect(), ..fine() }
+}
+
+/// Whether a key is one of so many percent of them.
+fn is_one_of(percent: u64, key: &str) -> bool {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    !key.is_empty() && hasher.finish() % 100 < percent
+}
+
+fn second() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+type Side = fn(&Asked<'_>) -> Answer;
+
+/// How a run must end, or not end, within a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Back,
+    NotBack,
+    NotDone,
+}
+
+struct Row {
+    name: &'static str,
+    keys: &'static str,
+    old: Side,
+    new: Side,
+    end: End,
+    within: u64,
+}
+
+const FINE: Side = |_| fine();
+const BY_KEY: &str = "key = \"cookie:uid\"";
+const BY_REQUEST: &str = "key = \"request\"";
+
+fn rows() -> Vec<Row> {
+    let row = |name, keys, new, end, within| Row { name, keys, old: FINE, new, end, within };
+    let both = |name, keys, side| Row { old: side, ..row(name, keys, side, End::NotBack, 130) };
+    let in_an_incident: Side = |_| match second() % 60 {
+        0 => error(format!("{:x}", fastrand::u128(..))),
+        _ => fine(),
+    };
+    let fails_3_percent: Side = |it| if is_one_of(3, it.key) { error("no") } else { fine() };
+    vec![
+        row("500 for all", BY_KEY, |_| error("no"), End::Back, 300),
+        row(
+            "500 with gzip",
+            BY_KEY,
+            |it| if it.head.contains("accept-encoding: gzip") { error("no") } else { fine() },
+            End::Back,
+            300,
+        ),
+        row("500 for 3 % of keys", BY_KEY, fails_3_percent, End::NotDone, 200),
+        row(
+            "307 for 5 % of keys",
+            BY_KEY,
+            |it| match is_one_of(5, it.key) {
+                true => {
+                    Answer { status: 307, headers: vec!["Location: /login"], body: vec![], sent: 0 }
+                }
+                false => fine(),
+            },
+            End::NotDone,
+            200,
+        ),
+        row(
+            "half a body in 5 % of answers",
+            BY_REQUEST,
+            |_| Answer { sent: if fastrand::u8(..100) < 5 { 250 } else { fine().sent }, ..fine() },
+            End::Back,
+            300,
+        ),
+        row("no private", BY_REQUEST, |_| without(HEADERS[1]), End::Back, 300),
+        row("one cookie", BY_REQUEST, |_| without(HEADERS[3]), End::Back, 300),
+        both("incidents of both", BY_REQUEST, in_an_incident),
+        both("3 % of keys fail on both", BY_KEY, fails_3_percent),
+    ]
+}
+
+/// Serves a side until the test ends.
+fn serve(side: impl Fn(&Asked<'_>) -> Answer + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (addr, side) = (listener.local_addr().unwrap(), Arc::new(side));
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let side = Arc::clone(&side);
+            thread::spawn(move || talk(stream, &*side));
+        }
+    });
+    addr
+}
+
+fn talk(stream: TcpStream, side: &dyn Fn(&Asked<'_>) -> Answer) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut stream = stream;
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            match reader.read_line(&mut head) {
+                Ok(1..) => {}
+                _ => return,
+            }
+        }
+        let head = head.to_ascii_lowercase();
+        let key = head.split("uid=").nth(1).and_then(|it| it.split(['\r', ';']).next());
+        let Answer { status, headers, body, sent } =
+            side(&Asked { head: &head, key: key.unwrap_or_default() });
+        let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+        let text =
+            format!("HTTP/1.1 {status} x\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+        let all = [text.as_bytes(), &body[..sent]].concat();
+        if stream.write_all(&all).is_err() || sent < body.len() {
+            return;
+        }
+    }
+}
+
+/// A stack around two sides, which ends with it.
+struct Place {
+    folder: tempfile::TempDir,
+    at: Addresses,
+    webhook: String,
+}
+
+impl Place {
+    fn start(route: &str, old: SocketAddr, new: SocketAddr, webhook: &str) -> Place {
+        // If root starts nginx, its workers run as another user.
+        let readable = Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+        fs::create_dir(folder.path().join("routes")).unwrap();
+        let text = format!("path = \"/report\"\njudge = \"json\"\n{route}\n");
+        fs::write(folder.path().join("routes/report.toml"), text).unwrap();
+        let (at, webhook) = (Addresses::free().unwrap(), webhook.to_owned());
+        let place = Place { folder, at, webhook };
+        let (old, new) = (format!("http://{old}"), format!("http://{new}"));
+        let routes = place.folder.path().join("routes");
+        let up = ["up", routes.to_str().unwrap(), "--old", &old, "--new", &new];
+        assert!(place.carve(&up).status().unwrap().success());
+        place
+    }
+
+    fn carve(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(built("carve"));
+        command.args(args).env("STACK_RUN_DIR", self.folder.path().join("run"));
+        for (variable, address, _) in self.at.listeners() {
+            command.env(variable, address.to_string());
+        }
+        if !self.webhook.is_empty() {
+            command.env("RAMP_WEBHOOKS", &self.webhook);
+        }
+        command.stdout(Stdio::null());
+        command
+    }
+
+    fn ramp(&self, args: &[&str], said: &Path) -> Child {
+        let args = [&["ramp", "report", "--patience", "10m"], args].concat();
+        self.carve(&args).stdout(fs::File::create(said).unwrap()).spawn().unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = self.carve(&["down"]).status();
+    }
+}
+
+/// Sends 40 requests a second until `over`, of a thousand clients that all take gzip. Counts answers of 500.
+fn load(proxy: SocketAddr, over: &AtomicBool, failed: &AtomicUsize) {
+    thread::scope(|scope| {
+        while !over.load(Ordering::Relaxed) {
+            scope.spawn(|| {
+                let head = format!(
+                    "GET /report HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAccept-Encoding: gzip\r\nCookie: uid=u{}\r\n\r\n",
+                    fastrand::u16(..1000)
+                );
+                let mut answer = String::new();
+                let Ok(mut stream) = TcpStream::connect(proxy) else { return };
+                let _ = stream.write_all(head.as_bytes());
+                let _ = stream.read_to_string(&mut answer);
+                failed.fetch_add(usize::from(answer.starts_with("HTTP/1.1 500")), Ordering::Relaxed);
+            });
+            thread::sleep(Duration::from_millis(25));
+        }
+    });
+}
+
+/// Runs a row, and returns what is wrong.
+fn run(row: &Row) -> Result<(), String> {
+    let place = Place::start(row.keys, serve(row.old), serve(row.new), "");
+    let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (proxy, file) = (place.at.proxy, place.folder.path().join("said"));
+    let code = thread::scope(|scope| {
+        scope.spawn(|| load(proxy, &over, &failed));
+        let _ends_load = EndsLoad(&over);
+        let mut ramp = place.ramp(&["--steps", "5,25", "--hold", "30s"], &file);
+        let within = Duration::from_secs(row.within);
+        holds_within(within, || ramp.try_wait().unwrap().is_some());
+        let code = ramp.try_wait().unwrap().and_then(|status| status.code());
+        let _ = ramp.kill();
+        let _ = ramp.wait();
+        code
+    });
+    let is_right = match row.end {
+        End::Back => code == Some(3),
+        End::NotBack => code.is_none_or(|code| code == 0),
+        End::NotDone => code != Some(0),
+    };
+    let said = fs::read_to_string(&file).unwrap();
+    println!("{}: {code:?}, {} clients got 500", row.name, failed.into_inner());
+    is_right.then_some(()).ok_or_else(|| format!("{}: {code:?}\n{said}", row.name))
+}
+
+#[test]
+fn worse_sides_go_back_or_wait_and_equal_ones_stay() {
+    let (rows, wrong) = (Mutex::new(rows()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let Some(row) = rows.lock().unwrap().pop() else { break };
+                    let problem = run(&row).err();
+                    wrong.lock().unwrap().extend(problem);
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Gates for steps of seconds.
+const QUICK: &str = "share = 0\n[shadow]\npercent = 50\n[gates]\nfailures.proof = 0.2\npair-failures.proof = 0.2\n\
+                     pair-latency.proof = 0.5\ncomparisons.limit = 20\nrequests.limit = 20";
+
+#[test]
+fn a_side_that_breaks_after_its_run_was_done_goes_back_and_the_webhooks_hear_of_it() {
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let heard = Arc::new(Mutex::new(HashSet::new()));
+    let (new, to) = (Arc::clone(&is_broken), Arc::clone(&heard));
+    let new = serve(move |_| if new.load(Ordering::Relaxed) { error("no") } else { fine() });
+    let hook = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", hook.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in hook.incoming().map_while(Result::ok) {
+            let mut text = Vec::new();
+            let mut part = [0; 4096];
+            while !text.ends_with(b"}") {
+                let Ok(length @ 1..) = stream.read(&mut part) else { break };
+                text.extend(&part[..length]);
+            }
+            to.lock().unwrap().insert(String::from_utf8_lossy(&text).into_owned());
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let place = Place::start(&format!("{BY_REQUEST}\n{QUICK}"), serve(FINE), new, &url);
+    let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let file = place.folder.path().join("said");
+    thread::scope(|scope| {
+        scope.spawn(|| load(place.at.proxy, &over, &failed));
+        let _ends_load = EndsLoad(&over);
+        let done = place.ramp(&["--steps", "50,100", "--hold", "15s"], &file).wait().unwrap();
+        assert!(done.success(), "{}", fs::read_to_string(&file).unwrap());
+        is_broken.store(true, Ordering::Relaxed);
+        let said = |what: &str| heard.lock().unwrap().iter().any(|text| text.contains(what));
+        assert!(holds_within(Duration::from_secs(120), || said("\"phase\":\"rolled_back\"")));
+        assert!(said("after the run was done"));
+        let before = failed.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_secs(3));
+        assert!(failed.load(Ordering::Relaxed) <= before + 1, "all goes to the old side again");
+        // The old side's code is still needed.
+        assert_eq!(place.carve(&["retire", "report"]).status().unwrap().code(), Some(4));
+    });
+}
