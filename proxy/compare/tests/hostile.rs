@@ -138,7 +138,9 @@ fn unusual_requests_are_sent_on_byte_for_byte() {
     eventually("all compared", || compared(&shadow) == targets.len() as f64);
     for side in [new, old] {
         let asked: Vec<String> = side.heads();
-        let asked: Vec<&str> = asked.iter().map(|head| head.split(' ').nth(1).unwrap()).collect();
+        let mut asked: Vec<&str> =
+            asked.iter().map(|head| head.split(' ').nth(1).unwrap()).collect();
+        asked.dedup(); // A pair that differs is asked once more.
         assert_eq!(asked, targets);
     }
 }
