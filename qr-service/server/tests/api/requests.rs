@@ -45,7 +45,9 @@ fn ok() -> u16 {
 fn every_request_has_its_answer_or_its_faults() {
     let service = start(&[]);
     let groups: Vec<Group> = from_str(include_str!("requests.json")).unwrap();
-    for (what, case) in groups.iter().flat_map(|it| it.cases.iter().map(|case| (&it.what, case))) {
+    for (what, case) in
+        groups.iter().flat_map(|it| it.cases.iter().map(move |case| (&it.what, case)))
+    {
         let ask = &case.ask;
         let answer = match &case.post {
             Some(fields) => post_json(service.addr, ask, fields),
