@@ -12,7 +12,7 @@ use qr_options::options::Options;
 use qr_options::{Definition, Parameters, check_value, read_values};
 
 /// Options, and `qr-draw`'s own flags or arguments for them.
-const OWN: [(&str, &str); 23] = [
+const OWN: [(&str, &str); 18] = [
     ("text", "TEXT"),
     ("data", "--bytes"),
     ("kind", "--rmqr"),
@@ -20,9 +20,7 @@ const OWN: [(&str, &str); 23] = [
     ("boost", "--boost"),
     ("version_min", "--symbol-version"),
     ("version_max", "--symbol-version"),
-    ("mask", "--mask"),
     ("mode", "--mode"),
-    ("eci", "--eci"),
     ("gs1", "--gs1"),
     ("part", "--structured"),
     ("format", "--format"),
@@ -30,12 +28,9 @@ const OWN: [(&str, &str); 23] = [
     ("size", "--size"),
     ("scale", "--scale"),
     ("width_mm", "--width-mm"),
-    ("dark", "--dark"),
-    ("light", "--light"),
     // The flag takes a file, the option its bytes.
     ("logo", "--logo"),
     ("style", "--format"),
-    ("title", "--title"),
     ("filename", "--output"),
 ];
 
@@ -80,10 +75,6 @@ impl DefinedFlags {
     pub(crate) fn options(&self) -> Result<Options, Vec<Fault>> {
         read_values(self.0.clone())
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl Args for DefinedFlags {
@@ -118,6 +109,8 @@ fn argument(flag: &'static Flag) -> Arg {
     argument = match (name, flag.definition.kinds) {
         ("logo_size", _) => argument.requires("logo"),
         (_, ["qr"]) => argument.conflicts_with_all(["micro", "rmqr"]),
+        (_, ["qr", "micro"]) => argument.conflicts_with("rmqr"),
+        (_, ["qr", "rmqr"]) => argument.conflicts_with("micro"),
         (_, ["rmqr"]) => argument.requires("rmqr"),
         _ => argument,
     };
@@ -145,6 +138,18 @@ pub(crate) fn describe(fault: &Fault) -> String {
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     for name in names {
         text = text.replace(name, &flag_of(name));
+    }
+    // A bitmap is drawn from the modules in `json`, and has a scale.
+    if fault.parameter == "scale" {
+        text = text.replace("png, svg, zpl", "png, svg, pbm, zpl");
+    }
+    for (option, flag) in [
+        ("use kind qr", "leave out --micro or --rmqr"),
+        ("with part", "with --structured"),
+        ("on txt", "on utf8 and ascii"),
+        ("on json", "on pbm"),
+    ] {
+        text = text.replace(option, flag);
     }
     text
 }
