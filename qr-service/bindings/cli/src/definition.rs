@@ -3,8 +3,6 @@
 //! Options that `qr-draw` had before keep the flags in [`OWN`], because scripts rely on their limits, defaults and
 //! formats. Every other option gets a flag of its name, with the description, limits and values of the definition.
 
-use std::sync::LazyLock;
-
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use qr_options::fault::Fault;
@@ -34,24 +32,11 @@ const OWN: [(&str, &str); 18] = [
     ("filename", "--output"),
 ];
 
-/// A flag made from the definition of an option.
-struct Flag {
-    definition: &'static Definition,
-    long: String,
-    help: String,
-}
-
-static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
+/// The options without a flag of their own.
+fn others() -> impl Iterator<Item = &'static Definition> {
     let is_own = |name: &str| OWN.iter().any(|(own, _)| *own == name);
-    let others = Options::DEFINITIONS.iter().filter(|it| !is_own(it.name));
-    others
-        .map(|definition| Flag {
-            definition,
-            long: definition.name.replace('_', "-"),
-            help: help_of(definition),
-        })
-        .collect()
-});
+    Options::DEFINITIONS.iter().filter(move |it| !is_own(it.name))
+}
 
 fn help_of(definition: &Definition) -> String {
     let lines: Vec<&str> = definition.description.iter().map(|line| line.trim()).collect();
@@ -79,7 +64,7 @@ impl DefinedFlags {
 
 impl Args for DefinedFlags {
     fn augment_args(command: Command) -> Command {
-        command.args(FLAGS.iter().map(argument))
+        command.args(others().map(argument))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -89,7 +74,7 @@ impl Args for DefinedFlags {
 
 impl FromArgMatches for DefinedFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = FLAGS.iter().filter_map(|Flag { definition, .. }| {
+        let given = others().filter_map(|definition| {
             let value = matches.get_one::<String>(definition.name)?;
             Some((definition.name.to_owned(), value.clone()))
         });
@@ -102,11 +87,11 @@ impl FromArgMatches for DefinedFlags {
     }
 }
 
-fn argument(flag: &'static Flag) -> Arg {
-    let name = flag.definition.name;
-    let names = flag.definition.names();
-    let mut argument = Arg::new(name).long(flag.long.as_str()).help(flag.help.as_str());
-    argument = match (name, flag.definition.kinds) {
+/// A flag made from the definition of an option.
+fn argument(definition: &'static Definition) -> Arg {
+    let (name, names) = (definition.name, definition.names());
+    let argument = Arg::new(name).long(name.replace('_', "-")).help(help_of(definition));
+    let argument = match (name, definition.kinds) {
         ("logo_size", _) => argument.requires("logo"),
         (_, ["qr"]) => argument.conflicts_with_all(["micro", "rmqr"]),
         (_, ["qr", "micro"]) => argument.conflicts_with("rmqr"),
@@ -115,7 +100,7 @@ fn argument(flag: &'static Flag) -> Arg {
         _ => argument,
     };
     if names.is_empty() {
-        let value = if flag.definition.is_text() { "TEXT" } else { "NUMBER" };
+        let value = if definition.is_text() { "TEXT" } else { "NUMBER" };
         argument.value_name(value).value_parser(move |value: &str| {
             check_value(name, value)
                 .map(|()| value.to_owned())

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, ValueEnum};
 use clap_complete::Shell;
 use qr_core::{Print, Raster};
 use qr_options::fault::Fault;
@@ -200,18 +200,12 @@ impl Options {
 /// Chooses the format by the extension; without one it is PNG, as on standard output.
 fn format_of(file: &Path) -> Result<Format, Usage> {
     let Some(extension) = file.extension() else { return Ok(Format::Png) };
-    let formats = [
-        ("png", Format::Png),
-        ("svg", Format::Svg),
-        ("txt", Format::Utf8),
-        ("pbm", Format::Pbm),
-        ("pdf", Format::Pdf),
-        ("eps", Format::Eps),
-        ("zpl", Format::Zpl),
-        ("epl", Format::Epl),
-    ];
-    let is = |name| extension.eq_ignore_ascii_case(name);
-    formats.into_iter().find_map(|(name, format)| is(name).then_some(format)).ok_or_else(|| {
+    let format = match &*extension.to_string_lossy().to_ascii_lowercase() {
+        "txt" => Some(Format::Utf8),
+        "utf8" | "ascii" => None,
+        name => Format::from_str(name, true).ok(),
+    };
+    format.ok_or_else(|| {
         let file = file.display();
         Usage(format!("--output {file}: end it in {EXTENSIONS}, or give --format"))
     })
