@@ -1,5 +1,5 @@
 // The dashboard's panels. `node dashboards/grafana/dashboard.mjs` writes old-against-new.json, which
-// Grafana loads; lint.mjs fails if the two differ.
+// Grafana loads; lint.mjs fails if the two differ. What the live page shows too is in its queries.json.
 //
 // The first rows repeat for each chosen route; the second and third only if its servers export their own metrics, or
 // count sessions. All their panels use recorded rules or metrics with a label `route`. The variables `job` and
@@ -7,26 +7,52 @@
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { filled, ofBothSides } from '../live/routes.js';
 import { arrange, choice, curves, datasourceChoice, mark, numbers, row, states } from './model.mjs';
 
 /** In a repeated row, Grafana sets the variable to one of its values, and escapes it for `=~`. */
 const ROUTE = 'route=~"$route"';
-const DETAILED = 'route=~"$detailed"';
 const SESSIONS = 'route=~"$sessions"';
 const CHOSEN = 'job=~"$job",instance=~"$instance"';
-
-/** A recorded metric as two lines, one for each side; `label` is `side`, or `arm` at the edge. */
-const pair = (metric, { suffix = '', label = 'side', of = ROUTE } = {}) =>
-  ['old', 'new'].map((side) => [`${side}${suffix}`, `${metric}{${of},${label}="${side}"}`]);
-
-const quantiles = (metric, more) =>
-  ['p99', 'p90', 'p50'].flatMap((q) => pair(`${metric}:${q}_1m`, { ...more, suffix: ` ${q}` }));
 
 const RULES = new URL('../prometheus/rules/', import.meta.url);
 const alertNames = readdirSync(RULES)
   .sort()
   .flatMap((name) => [...readFileSync(new URL(name, RULES), 'utf8').matchAll(/- alert: (\w+)/g)])
   .map(([, name]) => name);
+
+const live = JSON.parse(readFileSync(new URL('../live/queries.json', import.meta.url), 'utf8'));
+const UNITS = {
+  bytes: 'bytes',
+  seconds: 's',
+  'per second': 'reqps',
+  percent: 'percent',
+  count: 'short',
+};
+
+/** A chart of the live page as a panel. */
+function shared(id, unit) {
+  const chart = live.charts.find((it) => it.id === id);
+  const variable = chart.of === 'sessions' ? 'sessions' : chart.detail ? 'detailed' : 'route';
+  const both = { ...chart, lines: chart.lines.flatMap(ofBothSides) };
+  const { title, about, more, scale, max, lines } = filled(both, {
+    name: '',
+    old: 'old',
+    new: 'new',
+  });
+  return curves({
+    title,
+    description: [`${about}.`, more].filter(Boolean).join(' '),
+    unit: unit ?? UNITS[chart.unit],
+    log: scale === 'log',
+    max,
+    lines: lines.map(({ name, expr, ...look }) => [
+      name,
+      expr.replaceAll('route=""', `route=~"$${variable}"`),
+      look,
+    ]),
+  });
+}
 
 const now = [
   numbers({
@@ -35,12 +61,10 @@ const now = [
       'How many times as much the old side uses. Latency and bytes: measured by the shadow on the same requests. Memory and CPU: only if the servers export them. A number is missing unless both sides have data.',
     unit: 'suffix:×',
     width: 16,
-    lines: [
-      ['Memory', `route:old_over_new:memory{${ROUTE}}`],
-      ['Latency, p99', `route:old_over_new:latency_p99{${ROUTE}}`],
-      ['CPU per request', `route:old_over_new:cpu{${ROUTE}}`],
-      ['Bytes per answer', `route:old_over_new:bytes{${ROUTE}}`],
-    ],
+    lines: live.ratios.map(({ what, expr }) => [
+      what.replace(/^the (.)/, (_, first) => first.toUpperCase()),
+      expr.replace('route=', 'route=~'),
+    ]),
   }),
   numbers({
     title: 'Split',
@@ -54,57 +78,11 @@ const now = [
   }),
 ];
 
-const sideBySide = [
-  curves({
-    title: 'Latency from the shadow',
-    description:
-      'The shadow sends both sides the same request and times them from outside, waits included. Logarithmic.',
-    unit: 's',
-    log: true,
-    lines: quantiles('route_side:shadow_response_seconds'),
-  }),
-  curves({
-    title: 'Latency for clients',
-    description:
-      'Measured by nginx, by the side that a request was assigned to; a fallback counts for new. nginx counts milliseconds, so below 5 ms only the shadow tells the sides apart. Logarithmic.',
-    unit: 's',
-    log: true,
-    lines: quantiles('route_arm:edge_request_seconds', { label: 'arm' }),
-  }),
-  curves({
-    title: 'Bytes per answer',
-    description:
-      'Mean body size of the same requests, measured by the shadow. Dashed: what clients got, heads included.',
-    unit: 'bytes',
-    lines: [
-      ...pair('route_side:shadow_response_bytes:mean_1m'),
-      ...pair('route_arm:edge_response_bytes:mean_1m', { label: 'arm', suffix: ' for clients' }),
-    ],
-  }),
-];
-
-const answeredBy = (sides) => `sum(route_side:edge_requests:rate1m{${ROUTE},side=~"${sides}"})`;
+const sideBySide = ['latency', 'client-latency', 'bytes'].map((id) => shared(id));
 
 const traffic = [
-  curves({
-    title: "Clients' requests",
-    description: 'By the side that answered. A fallback counts as old, a rescue as new.',
-    unit: 'reqps',
-    lines: [
-      ['old', answeredBy('old|fallback')],
-      ['new', answeredBy('new|rescue')],
-    ],
-  }),
-  curves({
-    title: "Split: the new side's share",
-    description: 'As set, and as measured. A fallback counts as old.',
-    unit: 'percent',
-    max: 100,
-    lines: [
-      ['set', `max(ramp_share_percent{${ROUTE}})`],
-      ['measured', `route:new_share_percent:rate1m{${ROUTE}}`],
-    ],
-  }),
+  shared('traffic'),
+  shared('split'),
   states({
     title: 'Ramp',
     description: 'Phase of the last run and verdict of its gates. No data before the first run.',
@@ -113,27 +91,8 @@ const traffic = [
       ['gates: {{verdict}}', `max by (verdict) (ramp_verdict{${ROUTE}}) == 1`],
     ],
   }),
-  curves({
-    title: 'Errors',
-    description:
-      "Share of clients' requests that got a 5xx, by the side that they were assigned to. Dashed: share of the shadow's requests without an answer or with 502, 503 or 504, which for a client would be a fallback.",
-    unit: 'percentunit',
-    lines: [
-      ...pair('route_arm:edge_errors:ratio_rate1m', { label: 'arm' }),
-      ...pair('route_side:shadow_failures:ratio_rate1m', { suffix: ' for the shadow' }),
-    ],
-  }),
-  curves({
-    title: 'Fallbacks and rescues',
-    description:
-      'Fallback: new failed and old answered. Rescue: old could not be reached and new answered. nginx: neither answered.',
-    unit: 'reqps',
-    lines: [
-      ['fallback', answeredBy('fallback')],
-      ['rescue', answeredBy('rescue')],
-      ['nginx', answeredBy('none')],
-    ],
-  }),
+  shared('errors'),
+  shared('fallbacks'),
   curves({
     title: 'Comparisons',
     description: 'Results of the shadow, and requests that it dropped.',
@@ -148,30 +107,7 @@ const traffic = [
   }),
 ];
 
-const details = [
-  curves({
-    title: 'Memory',
-    description: 'Resident memory of all processes of a side.',
-    unit: 'bytes',
-    lines: pair('route_side:resident_memory_bytes:sum', { of: DETAILED }),
-  }),
-  curves({
-    title: 'CPU per 1000 requests',
-    description:
-      'All CPU of the processes over their requests of all paths. With few requests, mostly the cost of the idle process. Logarithmic.',
-    unit: 's',
-    log: true,
-    lines: pair('route_side:cpu_seconds_per_1000_requests:rate1m', { of: DETAILED }),
-  }),
-  curves({
-    title: 'Latency by each side',
-    description:
-      'Measured by each side, over all its requests. A server with an event loop leaves out the wait for the loop. Logarithmic.',
-    unit: 's',
-    log: true,
-    lines: quantiles('route_side:own_duration_seconds', { of: DETAILED }),
-  }),
-];
+const details = ['memory', 'cpu', 'own-latency'].map((id) => shared(id));
 
 const sessions = [
   curves({
@@ -191,23 +127,8 @@ const sessions = [
       ['{{side}} {{end}}', `sum by (side, end) (route_side_end:unpaired:rate1m{${SESSIONS}})`],
     ],
   }),
-  curves({
-    title: 'Bytes streamed',
-    description: 'Bytes per second that senders of pairs have sent.',
-    unit: 'Bps',
-    lines: pair('route_side:session_bytes:rate1m', { of: SESSIONS }),
-  }),
-  curves({
-    title: 'Open sessions',
-    description:
-      'Established pairs, and keys that wait for a partner. Stranded: keys on which clients waited on both sides, in the last ten minutes.',
-    unit: 'short',
-    lines: [
-      ...pair('route_side:sessions_open:sum', { of: SESSIONS }),
-      ...pair('route_side:sessions_waiting:sum', { of: SESSIONS, suffix: ' waiting' }),
-      ['stranded', `route:stranded:increase10m{${SESSIONS}}`],
-    ],
-  }),
+  shared('session-bytes', 'Bps'),
+  shared('sessions-open'),
 ];
 
 const parts = [

@@ -3,33 +3,31 @@
 /** The data source chosen above the panels. */
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
-const COLOURS = [
-  ['/^old/', '#E0752D'],
-  ['/^new|^measured/', '#3F7FC4'],
-  ['/^set/', '#56A64B'],
-  ['/^fallback/', '#E02F44'],
-];
-const DASHES = [
-  ['/ p90$| for clients$| for the shadow$/', [10, 6]],
-  ['/ p50$|^set/', [2, 6]],
-];
+/** The colours and styles that the live page's lines have. */
+const COLOURS = {
+  old: '#E0752D',
+  new: '#3F7FC4',
+  good: '#56A64B',
+  bad: '#E02F44',
+  other: '#8F74B8',
+};
+const DASHES = { dashed: [10, 6], dotted: [2, 6] };
 
-/** Colours and dashes for the lines whose legend matches, if the panel has such lines. */
-function overrides(lines) {
-  const found = (of, properties) =>
-    of
-      .filter(([name]) => lines.some(([legend]) => new RegExp(name.slice(1, -1)).test(legend)))
-      .map(([name, value]) => ({
-        matcher: { id: 'byRegexp', options: name },
-        properties: [properties(value)],
-      }));
-  return [
-    ...found(COLOURS, (fixedColor) => ({ id: 'color', value: { mode: 'fixed', fixedColor } })),
-    ...found(DASHES, (dash) => ({ id: 'custom.lineStyle', value: { fill: 'dash', dash } })),
-  ];
-}
+/** Colours and dashes for the lines that have some. */
+const overrides = (lines) =>
+  lines
+    .filter(([, , look]) => look)
+    .map(([legend, , { colour, style }]) => ({
+      matcher: { id: 'byName', options: legend },
+      properties: [
+        { id: 'color', value: { mode: 'fixed', fixedColor: COLOURS[colour] } },
+        ...(style
+          ? [{ id: 'custom.lineStyle', value: { fill: 'dash', dash: DASHES[style] } }]
+          : []),
+      ],
+    }));
 
-/** `lines` are pairs of legend and PromQL. */
+/** `lines` are legend, PromQL, and maybe a look. */
 const targets = (lines, more) =>
   lines.map(([legendFormat, expr], index) => ({
     refId: String.fromCharCode(65 + index),

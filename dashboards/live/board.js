@@ -16,7 +16,7 @@ export class Board {
   constructor(queries, route) {
     const charts = queries.charts.map((chart) => ({
       ...chart,
-      lines: chart.lines.flatMap(ofBothSides),
+      lines: chart.lines.filter(({ screen }) => !screen).flatMap(ofBothSides),
     }));
     const specs = filled({ ...queries, charts }, route);
     const kind = route.sessions ? 'sessions' : 'requests';

@@ -20,7 +20,7 @@ def settings_page():
     parts = [INTRODUCTION]
     for name in NAMES:
         parts += of_program([str(PROGRAMS / name)], name)
-    return "\n\n".join([*parts, *of_legacy_node(), *of_proxy()])
+    return "\n\n".join([*parts, *of_program(LEGACY_NODE, "legacy-node"), *of_proxy()])
 
 
 def of_program(command, name):
@@ -83,11 +83,3 @@ def of_proxy():
     rows = [[code(variable), code(default), meaning]
             for variable, default, meaning in listed.findall((ROOT / "proxy/start.sh").read_text())]
     return ["## proxy", "nginx in its container, as `start-proxy` starts it.", table(COLUMNS[1:], rows)]
-
-
-def of_legacy_node():
-    """A heading and a table for the legacy app, whose help has a different form."""
-    line = re.compile(r"^  (--\S+) +([A-Z_]+)(?: \[(.*)\])?\n +(.*)$", re.MULTILINE)
-    rows = [[f"`{flag}`", f"`{variable}`", code(default), text]
-            for flag, variable, default, text in line.findall(help_of(LEGACY_NODE))]
-    return ["## legacy-node", "The legacy app: pages, short links, `/qrcode` and the relay.", table(COLUMNS, rows)]

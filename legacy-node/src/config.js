@@ -128,13 +128,13 @@ export function loadConfig(args, env) {
   return config;
 }
 
-/** The text of `--help`. */
+/** The text of `--help`, in the form of the programs in Rust. */
 export function helpText() {
   const rows = SETTINGS.map(({ variable, flag, fallback, help }) => {
-    const shown = fallback === '' ? '' : ` [${fallback}]`;
-    return `  --${flag.padEnd(29)}${variable}${shown}\n${' '.repeat(33)}${help}`;
+    const shown = fallback === '' ? '' : ` [default: ${fallback}]`;
+    return `  --${flag} <TEXT>\n          ${help} [env: ${variable}=]${shown}\n`;
   });
-  return `Usage: node src/server.js [--FLAG VALUE]...\n\nEach flag is also an environment variable; the flag wins.\n\n${rows.join('\n')}\n`;
+  return `The legacy app: pages, short links, /qrcode and the relay\n\nUsage: node src/server.js [OPTIONS]\n\nOptions:\n${rows.join('')}`;
 }
 
 /** HOST:PORT as it is written in a URL: IPv6 in brackets. */

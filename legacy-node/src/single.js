@@ -3,7 +3,6 @@ import { formatAddress } from './config.js';
 import { listen } from './http/listen.js';
 import { shutDown, stopSignal } from './lifecycle.js';
 import { createRelay } from './relay/handler.js';
-import { measureRelay } from './relay/metrics.js';
 import { startRelay } from './relay/server.js';
 import { digest } from './relay/target.js';
 import { startServing } from './serve.js';
@@ -32,7 +31,7 @@ export async function runSingle(config, logger) {
     logger,
   });
   if (config.relayAddr || config.relayProxyAddr)
-    measureRelay(metrics.register, relay, () => !ready);
+    relay.counts.register(metrics.register, relay.pairing.sizes, () => !ready);
   const adminAddress = await listen(admin, config.adminAddr, 'ADMIN_ADDR');
   ready = true;
   logger.info(

@@ -138,20 +138,10 @@ impl<S, R> Pairing<S, R> {
         n: u8,
         sender: S,
     ) -> Result<SenderCame<S, R>, Refusal> {
-        if self.established.contains(key) {
-            return Err(Refusal::Established);
+        if matches!(self.waiting.get(key), Some(Waiting { sender: Some(_), .. })) {
+            return Err(Refusal::AnotherSender);
         }
-        let connected = match self.waiting.get(key) {
-            Some(Waiting { sender: Some(_), .. }) => return Err(Refusal::AnotherSender),
-            Some(waiting) => {
-                waiting.check(n)?;
-                Some(waiting.receivers.len())
-            }
-            None => {
-                self.check_new_key()?;
-                None
-            }
-        };
+        let connected = self.check(key, n)?.map(|waiting| waiting.receivers.len());
         let id = self.new_id();
         self.entry(key, n).sender = Some((id, sender));
         Ok(match self.complete(key) {
@@ -169,17 +159,8 @@ impl<S, R> Pairing<S, R> {
         receiver: R,
         tell: impl FnOnce(&S),
     ) -> Result<ReceiverCame<S, R>, Refusal> {
-        if self.established.contains(key) {
-            return Err(Refusal::Established);
-        }
-        match self.waiting.get(key) {
-            Some(waiting) => {
-                waiting.check(n)?;
-                if waiting.receivers.len() >= usize::from(n) {
-                    return Err(Refusal::EnoughReceivers);
-                }
-            }
-            None => self.check_new_key()?,
+        if self.check(key, n)?.is_some_and(|it| it.receivers.len() >= usize::from(n)) {
+            return Err(Refusal::EnoughReceivers);
         }
         let id = self.new_id();
         let waiting = self.entry(key, n);
@@ -246,11 +227,17 @@ impl<S, R> Pairing<S, R> {
         self.established.len()
     }
 
-    fn check_new_key(&self) -> Result<(), Refusal> {
-        if self.closing {
-            return Err(Refusal::Closing);
+    /// Checks what holds for senders and receivers alike. Returns those who wait on the key.
+    fn check(&self, key: &str, n: u8) -> Result<Option<&Waiting<S, R>>, Refusal> {
+        match self.waiting.get(key) {
+            _ if self.established.contains(key) => Err(Refusal::Established),
+            Some(Waiting { n: expected, .. }) if *expected != n => {
+                Err(Refusal::WrongNumber { expected: *expected, got: n })
+            }
+            None if self.closing => Err(Refusal::Closing),
+            None if self.waiting.len() >= self.max_waiting => Err(Refusal::TooManyKeys),
+            waiting => Ok(waiting),
         }
-        if self.waiting.len() >= self.max_waiting { Err(Refusal::TooManyKeys) } else { Ok(()) }
     }
 
     fn new_id(&mut self) -> Id {
@@ -285,12 +272,5 @@ impl<S, R> Pairing<S, R> {
 impl<S, R> Waiting<S, R> {
     fn len(&self) -> usize {
         usize::from(self.sender.is_some()) + self.receivers.len()
-    }
-
-    fn check(&self, n: u8) -> Result<(), Refusal> {
-        if self.n == n {
-            return Ok(());
-        }
-        Err(Refusal::WrongNumber { expected: self.n, got: n })
     }
 }

@@ -2,7 +2,7 @@
  * The relay's request handler, for HTTP/1 and HTTP/2 alike: PUT or POST /p/KEY is streamed to
  * GET /p/KEY, and whoever comes first waits.
  */
-import { createCounts } from './counts.js';
+
 import {
   closeIfUnread,
   openLines,
@@ -10,6 +10,7 @@ import {
   sendMethodNotAllowed,
   sendOptions,
 } from './messages.js';
+import { createCounts } from './metrics.js';
 import { CLOSING, createPairing, TOO_MANY_KEYS } from './pairing.js';
 import { MAX_KEY_BYTES, readTarget } from './target.js';
 import { transfer } from './transfer.js';

@@ -18,30 +18,34 @@ export function createPairing(maxWaitingKeys) {
 
   /** @returns {{refusal} | {connected: number, pair: object | undefined}} */
   function addSender(key, n, sender) {
-    if (established.has(key)) return refuse(alreadyEstablished(key));
     const entry = waiting.get(key);
-    if (entry?.sender) return refuse(`Another sender has been connected on '${key}'.`);
-    if (entry && entry.n !== n) return refuse(wrongNumber(entry.n, n));
-    if (!entry && closing) return refuse(CLOSING);
-    if (!entry && waiting.size >= maxWaitingKeys) return refuse(TOO_MANY_KEYS);
-    const connected = entry ? entry.receivers.length : 0;
+    const another = entry?.sender && `Another sender has been connected on '${key}'.`;
+    const refusal = another ?? refusalOf(key, n);
+    if (refusal) return { refusal };
+    const connected = entry?.receivers.length;
     enter(key, n).sender = sender;
-    return { connected: entry ? connected : undefined, pair: pairOf(key) };
+    return { connected, pair: pairOf(key) };
   }
 
   /** @returns {{refusal} | {sender: object | undefined, pair: object | undefined}} */
   function addReceiver(key, n, receiver) {
-    if (established.has(key)) return refuse(alreadyEstablished(key));
-    const entry = waiting.get(key);
-    if (entry && entry.n !== n) return refuse(wrongNumber(entry.n, n));
-    if (entry && entry.receivers.length === n) {
-      return refuse('The number of receivers has reached limits.');
-    }
-    if (!entry && closing) return refuse(CLOSING);
-    if (!entry && waiting.size >= maxWaitingKeys) return refuse(TOO_MANY_KEYS);
+    const enough = waiting.get(key)?.receivers.length === n;
+    const refusal =
+      refusalOf(key, n) ?? (enough ? 'The number of receivers has reached limits.' : undefined);
+    if (refusal) return { refusal };
     const { receivers, sender } = enter(key, n);
     receivers.push(receiver);
     return { sender, pair: pairOf(key) };
+  }
+
+  /** Why neither a sender nor a receiver may come; undefined if they may. */
+  function refusalOf(key, n) {
+    if (established.has(key)) return `Connection on '${key}' has been established already.`;
+    const expected = waiting.get(key)?.n;
+    if (expected === undefined && closing) return CLOSING;
+    if (expected === undefined && waiting.size >= maxWaitingKeys) return TOO_MANY_KEYS;
+    const isRight = expected === undefined || expected === n;
+    return isRight ? undefined : `The number of receivers should be ${expected} but ${n}.`;
   }
 
   /** Removes a client that leaves while it waits. Returns whether it waited. */
@@ -94,16 +98,4 @@ export function createPairing(maxWaitingKeys) {
     established.add(key);
     return { sender, receivers };
   }
-}
-
-function refuse(refusal) {
-  return { refusal };
-}
-
-function alreadyEstablished(key) {
-  return `Connection on '${key}' has been established already.`;
-}
-
-function wrongNumber(expected, n) {
-  return `The number of receivers should be ${expected} but ${n}.`;
 }

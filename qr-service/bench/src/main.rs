@@ -10,8 +10,7 @@ use clap::Parser;
 use qr_bench::files::write_json;
 use qr_bench::inputs::INPUTS;
 use qr_bench::makers::{self, Maker};
-use qr_bench::turns::{take_turns, time};
-use serde::Serialize;
+use qr_bench::turns::{Row, print_table, take_turns, time};
 
 /// Measures text to PNG by qr-core and by other libraries.
 #[derive(Parser)]
@@ -28,19 +27,6 @@ struct Arguments {
     /// File for the figures
     #[arg(long, default_value = "target/bench/core.json")]
     out: PathBuf,
-}
-
-/// One figure of `core.json`.
-#[derive(Serialize)]
-struct Row {
-    name: &'static str,
-    input: &'static str,
-    /// Median over the rounds, in nanoseconds per call.
-    ns_per_op: f64,
-    /// First and third quartile over the rounds.
-    ns_spread: [f64; 2],
-    /// Median size of the PNG; `None` for an encoder without PNG.
-    bytes: Option<usize>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -71,37 +57,9 @@ fn measure(
             black_box((maker.make)(text, &mut out));
         }))
     })?;
-    let row = |(maker, quartile): (&Maker, [f64; 3])| {
-        let mut bytes: Vec<_> =
-            texts.iter().filter_map(|t| (maker.make)(t, &mut Vec::new())).collect();
-        bytes.sort_unstable();
-        Row {
-            name: maker.name,
-            input,
-            ns_per_op: quartile[1],
-            ns_spread: [quartile[0], quartile[2]],
-            bytes: bytes.get(bytes.len() / 2).copied(),
-        }
+    let row = |(maker, quartiles): (&Maker, [f64; 3])| {
+        let sizes = texts.iter().filter_map(|text| (maker.make)(text, &mut Vec::new()));
+        Row::new(("png", maker.name, input), Some(quartiles), sizes)
     };
     Ok(makers.iter().zip(times).map(row).collect())
-}
-
-fn print_table(rows: &[Row]) {
-    println!("µs per call, median (quartiles); bytes of the PNG; ratio to the first row\n");
-    for input in &INPUTS {
-        println!("{}", input.name);
-        let of_input = || rows.iter().filter(|row| row.input == input.name);
-        let first = of_input().next().map_or(1.0, |row| row.ns_per_op);
-        for row in of_input() {
-            println!(
-                "  {:<22} {:>9.2}  ({:>8.2} - {:>8.2}) {:>6}  {:>7.1}x",
-                row.name,
-                row.ns_per_op / 1e3,
-                row.ns_spread[0] / 1e3,
-                row.ns_spread[1] / 1e3,
-                row.bytes.map_or(String::new(), |bytes| bytes.to_string()),
-                row.ns_per_op / first,
-            );
-        }
-    }
 }

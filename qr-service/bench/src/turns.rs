@@ -1,8 +1,62 @@
-//! Measures several functions in turns, and computes medians and quartiles.
+//! Measures several functions in turns, and shows medians and quartiles.
 
 use std::time::{Duration, Instant};
 
+use anstream::println;
+use serde::Serialize;
 use statrs::statistics::{Data, Median, OrderStatistics};
+
+/// One figure of a JSON file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// What was made.
+    pub format: &'static str,
+    /// The function.
+    pub name: &'static str,
+    /// The kind of text.
+    pub input: &'static str,
+    /// Median over the rounds, in nanoseconds per call; `None` if it was not measured.
+    pub ns_per_op: Option<f64>,
+    /// First and third quartile over the rounds.
+    pub ns_spread: Option<[f64; 2]>,
+    /// Median size of the files; `None` for a function that makes none.
+    pub bytes: Option<usize>,
+}
+
+impl Row {
+    /// A row with the quartiles of its times, and the sizes of its files.
+    pub fn new(
+        (format, name, input): (&'static str, &'static str, &'static str),
+        times: Option<[f64; 3]>,
+        sizes: impl IntoIterator<Item = usize>,
+    ) -> Self {
+        let sizes: Vec<f64> = sizes.into_iter().map(|bytes| bytes as f64).collect();
+        let bytes = (!sizes.is_empty()).then(|| quartiles(sizes)[1] as usize);
+        let ns_per_op = times.map(|[_, median, _]| median);
+        let ns_spread = times.map(|[low, _, high]| [low, high]);
+        Row { format, name, input, ns_per_op, ns_spread, bytes }
+    }
+}
+
+/// Prints a table for each format and kind of text, whose rows follow each other. Ratios are to the first row.
+pub fn print_table(rows: &[Row]) {
+    println!("µs per call, median (quartiles); bytes; ratios to the first row\n");
+    for rows in rows.chunk_by(|row, next| (row.format, row.input) == (next.format, next.input)) {
+        let first = &rows[0];
+        println!("{}, {}", first.format, first.input);
+        for row in rows {
+            let ratio = |bytes: usize| bytes as f64 / first.bytes.unwrap_or(bytes) as f64;
+            let bytes = row.bytes.map(|bytes| format!("{bytes:>7} {:>6.2}x", ratio(bytes)));
+            let time = row.ns_per_op.zip(row.ns_spread).map(|(median, [low, high])| {
+                let [us, low, high] = [median, low, high].map(|ns| ns / 1e3);
+                let ratio = median / first.ns_per_op.unwrap_or(median);
+                format!("{us:>10.2} ({low:>9.2} - {high:>9.2}) {ratio:>7.1}x")
+            });
+            let [time, bytes] = [time, bytes].map(Option::unwrap_or_default);
+            println!("  {:<22} {time:>43}  {bytes}", row.name);
+        }
+    }
+}
 
 /// First quartile, median, third quartile of at least one value.
 pub fn quartiles(values: Vec<f64>) -> [f64; 3] {

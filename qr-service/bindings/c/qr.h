@@ -1,7 +1,7 @@
 // Draws QR codes. Every function may be called from any thread at any time and keeps no state
 // between calls. The caller frees nothing.
 //
-// cbindgen generates this file from src/c/mod.rs; README.md tells how.
+// cbindgen generates this file from src/c/mod.rs and src/picture.rs; README.md tells how.
 
 #ifndef QR_H
 #define QR_H

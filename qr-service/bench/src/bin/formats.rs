@@ -16,7 +16,7 @@ use png::Compression;
 use qr_bench::files::write_json;
 use qr_bench::inputs::{INPUTS, Input};
 use qr_bench::makers::{fast_qr_of, write_png};
-use qr_bench::turns::{quartiles, take_turns, time};
+use qr_bench::turns::{Row, print_table, quartiles, take_turns, time};
 use qr_core::{
     Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
     write_smallest_png, write_svg,
@@ -59,20 +59,6 @@ const IN_PYTHON: [(&str, &[&str], &str); 3] = [
     ("zint", &["svg", "eps", "png"], "zint_peer.py"),
     ("qrencode, a process", &["svg", "eps", "png"], "qrencode_peer.py"),
 ];
-
-/// One figure of `formats.json`.
-#[derive(Serialize)]
-struct Row {
-    format: &'static str,
-    name: &'static str,
-    input: &'static str,
-    /// Median over the rounds, in nanoseconds per call.
-    ns_per_op: Option<f64>,
-    /// First and third quartile over the rounds.
-    ns_spread: Option<[f64; 2]>,
-    /// Median size of the files.
-    bytes: usize,
-}
 
 /// The bytes of black-on-white PNGs, relative to the same pixels compressed by zopfli.
 #[derive(Serialize)]
@@ -203,22 +189,18 @@ fn measure(
         })),
     })?;
     let mut rows = Vec::new();
-    for (maker, [low, median, high]) in makers.iter_mut().zip(times) {
-        let bytes = match &mut maker.how {
-            How::There(peer) => peer.turn(format, Duration::ZERO)?.1,
-            How::Here(make) => median_of(texts.iter().map(|text| {
-                make(text, &mut out);
-                out.len()
-            })),
+    for (maker, quartiles) in makers.iter_mut().zip(times) {
+        let sizes = match &mut maker.how {
+            How::There(peer) => vec![peer.turn(format, Duration::ZERO)?.1],
+            How::Here(make) => {
+                let len = |text: &String| {
+                    make(text, &mut out);
+                    out.len()
+                };
+                texts.iter().map(len).collect()
+            }
         };
-        rows.push(Row {
-            format,
-            name: maker.name,
-            input: input.name,
-            ns_per_op: Some(median),
-            ns_spread: Some([low, high]),
-            bytes,
-        });
+        rows.push(Row::new((format, maker.name, input.name), Some(quartiles), sizes));
     }
     if format == "png" {
         // Zopfli takes a second for some texts, so both rows are for the same few texts.
@@ -231,16 +213,11 @@ fn measure(
         }
         let names = ["qr-core, some texts", "these by zopfli"];
         for (name, sizes) in names.into_iter().zip(sizes) {
-            let (input, bytes) = (input.name, median_of(sizes.into_iter()));
             // Without times, because zopfli is too slow to compare.
-            rows.push(Row { format, name, input, ns_per_op: None, ns_spread: None, bytes });
+            rows.push(Row::new((format, name, input.name), None, sizes));
         }
     }
     Ok(rows)
-}
-
-fn median_of(bytes: impl Iterator<Item = usize>) -> usize {
-    quartiles(bytes.map(|bytes| bytes as f64).collect())[1] as usize
 }
 
 fn here(format: &str) -> Vec<Maker<'static>> {
@@ -375,32 +352,6 @@ fn data_bytes(file: &[u8]) -> anyhow::Result<usize> {
     }
     ensure!(at == file.len(), "the chunks end after {at} of {} bytes", file.len());
     Ok(sum)
-}
-
-fn print_table(rows: &[Row]) {
-    println!("µs per call, median (quartiles); bytes; ratios to qr-core\n");
-    for format in FORMATS {
-        for input in &INPUTS {
-            println!("{format}, {}", input.name);
-            let here = || rows.iter().filter(|row| row.format == format && row.input == input.name);
-            let Some(first) = here().next() else { continue };
-            for row in here() {
-                let size = row.bytes as f64 / first.bytes as f64;
-                let bytes = format!("{:>7} {size:>6.2}x", row.bytes);
-                match (row.ns_per_op, row.ns_spread) {
-                    (Some(median), Some([low, high])) => println!(
-                        "  {:<20} {:>10.2} ({:>9.2} - {:>9.2}) {:>7.1}x  {bytes}",
-                        row.name,
-                        median / 1e3,
-                        low / 1e3,
-                        high / 1e3,
-                        median / first.ns_per_op.unwrap_or(median),
-                    ),
-                    _ => println!("  {:<20} {:>43}  {bytes}", row.name, ""),
-                }
-            }
-        }
-    }
 }
 
 fn print_scales(scales: &[Scale]) {

@@ -3,5 +3,6 @@
 
 #[cfg(not(target_family = "wasm"))]
 pub mod c;
+pub mod picture;
 #[cfg(any(target_family = "wasm", test))]
 pub mod wasm;

@@ -10,6 +10,7 @@ fn the_header_is_up_to_date() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
     let builder = cbindgen::Builder::new().with_config(config);
+    let builder = builder.with_src(folder.join("src/picture.rs"));
     let bindings = builder.with_src(folder.join("src/c/mod.rs")).generate().unwrap();
     let mut made = Vec::new();
     bindings.write(&mut made);

@@ -3,8 +3,6 @@
 //! Options that `qr-draw` had before keep the flags in [`OWN`], because scripts rely on their limits, defaults and
 //! formats. Every other option gets a flag of its name, with the description, limits and values of the definition.
 
-use std::sync::LazyLock;
-
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use qr_options::fault::Fault;
@@ -12,7 +10,7 @@ use qr_options::options::Options;
 use qr_options::{Definition, Parameters, check_value, read_values};
 
 /// Options, and `qr-draw`'s own flags or arguments for them.
-const OWN: [(&str, &str); 23] = [
+const OWN: [(&str, &str); 18] = [
     ("text", "TEXT"),
     ("data", "--bytes"),
     ("kind", "--rmqr"),
@@ -20,9 +18,7 @@ const OWN: [(&str, &str); 23] = [
     ("boost", "--boost"),
     ("version_min", "--symbol-version"),
     ("version_max", "--symbol-version"),
-    ("mask", "--mask"),
     ("mode", "--mode"),
-    ("eci", "--eci"),
     ("gs1", "--gs1"),
     ("part", "--structured"),
     ("format", "--format"),
@@ -30,33 +26,17 @@ const OWN: [(&str, &str); 23] = [
     ("size", "--size"),
     ("scale", "--scale"),
     ("width_mm", "--width-mm"),
-    ("dark", "--dark"),
-    ("light", "--light"),
     // The flag takes a file, the option its bytes.
     ("logo", "--logo"),
     ("style", "--format"),
-    ("title", "--title"),
     ("filename", "--output"),
 ];
 
-/// A flag made from the definition of an option.
-struct Flag {
-    definition: &'static Definition,
-    long: String,
-    help: String,
-}
-
-static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
+/// The options without a flag of their own.
+fn others() -> impl Iterator<Item = &'static Definition> {
     let is_own = |name: &str| OWN.iter().any(|(own, _)| *own == name);
-    let others = Options::DEFINITIONS.iter().filter(|it| !is_own(it.name));
-    others
-        .map(|definition| Flag {
-            definition,
-            long: definition.name.replace('_', "-"),
-            help: help_of(definition),
-        })
-        .collect()
-});
+    Options::DEFINITIONS.iter().filter(move |it| !is_own(it.name))
+}
 
 fn help_of(definition: &Definition) -> String {
     let lines: Vec<&str> = definition.description.iter().map(|line| line.trim()).collect();
@@ -80,15 +60,11 @@ impl DefinedFlags {
     pub(crate) fn options(&self) -> Result<Options, Vec<Fault>> {
         read_values(self.0.clone())
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl Args for DefinedFlags {
     fn augment_args(command: Command) -> Command {
-        command.args(FLAGS.iter().map(argument))
+        command.args(others().map(argument))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -98,7 +74,7 @@ impl Args for DefinedFlags {
 
 impl FromArgMatches for DefinedFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = FLAGS.iter().filter_map(|Flag { definition, .. }| {
+        let given = others().filter_map(|definition| {
             let value = matches.get_one::<String>(definition.name)?;
             Some((definition.name.to_owned(), value.clone()))
         });
@@ -111,18 +87,20 @@ impl FromArgMatches for DefinedFlags {
     }
 }
 
-fn argument(flag: &'static Flag) -> Arg {
-    let name = flag.definition.name;
-    let names = flag.definition.names();
-    let mut argument = Arg::new(name).long(flag.long.as_str()).help(flag.help.as_str());
-    argument = match (name, flag.definition.kinds) {
+/// A flag made from the definition of an option.
+fn argument(definition: &'static Definition) -> Arg {
+    let (name, names) = (definition.name, definition.names());
+    let argument = Arg::new(name).long(name.replace('_', "-")).help(help_of(definition));
+    let argument = match (name, definition.kinds) {
         ("logo_size", _) => argument.requires("logo"),
         (_, ["qr"]) => argument.conflicts_with_all(["micro", "rmqr"]),
+        (_, ["qr", "micro"]) => argument.conflicts_with("rmqr"),
+        (_, ["qr", "rmqr"]) => argument.conflicts_with("micro"),
         (_, ["rmqr"]) => argument.requires("rmqr"),
         _ => argument,
     };
     if names.is_empty() {
-        let value = if flag.definition.is_text() { "TEXT" } else { "NUMBER" };
+        let value = if definition.is_text() { "TEXT" } else { "NUMBER" };
         argument.value_name(value).value_parser(move |value: &str| {
             check_value(name, value)
                 .map(|()| value.to_owned())
@@ -145,6 +123,18 @@ pub(crate) fn describe(fault: &Fault) -> String {
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     for name in names {
         text = text.replace(name, &flag_of(name));
+    }
+    // A bitmap is drawn from the modules in `json`, and has a scale.
+    if fault.parameter == "scale" {
+        text = text.replace("png, svg, zpl", "png, svg, pbm, zpl");
+    }
+    for (option, flag) in [
+        ("use kind qr", "leave out --micro or --rmqr"),
+        ("with part", "with --structured"),
+        ("on txt", "on utf8 and ascii"),
+        ("on json", "on pbm"),
+    ] {
+        text = text.replace(option, flag);
     }
     text
 }

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 fn run(options: Options) -> anyhow::Result<()> {
     match options.check()? {
         Task::Picture { source, picture, target } => {
-            let content = input::read(&source, picture.encoding.most_symbols())?;
+            let content = input::read(&source, picture.most_symbols())?;
             target.write(&picture.draw(content)?)
         }
         Task::Completions(shell) => output::Target::Stdout.write(&[options::completions(shell)]),

@@ -3,19 +3,19 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, ValueEnum};
 use clap_complete::Shell;
-use qr_core::{Color, Print, Raster};
+use qr_core::{Print, Raster};
 use qr_options::fault::Fault;
 use qr_options::options as defined;
-use qr_options::plan::Plan;
+use qr_options::plan::{PicturePlan, Plan};
 use service_kit::arguments::Usage;
 
 use crate::definition::{self, DefinedFlags};
 use crate::encoding::Encoding;
 use crate::input::Source;
 use crate::output::Target;
-use crate::picture::{Format, Picture, Size};
+use crate::picture::{Format, Picture};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -69,18 +69,6 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     margin: Option<u32>,
 
-    /// Colour of the dark modules, for png and svg: 3, 4, 6 or 8 hexadecimal digits [default: 000]
-    #[arg(long, value_name = "COLOUR")]
-    dark: Option<Color>,
-
-    /// Colour of the light modules, for png and svg; 0000 is transparent [default: fff]
-    #[arg(long, value_name = "COLOUR")]
-    light: Option<Color>,
-
-    /// Title for screen readers, for svg
-    #[arg(long)]
-    title: Option<String>,
-
     #[command(flatten)]
     encoding: Encoding,
 
@@ -127,7 +115,8 @@ pub(crate) enum Task {
 
 /// Options that contradict each other, with the names of their flags.
 fn contradictions(faults: &[Fault]) -> Usage {
-    let lines: Vec<String> = faults.iter().map(definition::describe).collect();
+    let mut lines: Vec<String> = faults.iter().map(definition::describe).collect();
+    lines.dedup(); // --symbol-version is two options
     Usage(lines.join("; "))
 }
 
@@ -147,23 +136,26 @@ impl Options {
             (None, None) => Format::Png,
         };
         let named = self.defined.options().map_err(|faults| contradictions(&faults))?;
-        self.check_format(format, &named)?;
-        let ink = named.ink;
-        let compression = named.compression.unwrap_or_default();
+        if format == Format::Png && named.caption.is_some() {
+            let wrong = "--caption: png has no caption; give --format svg, pdf or eps";
+            return Err(Usage(wrong.to_owned()));
+        }
         let plan = self.plan(format, named)?;
         if self.bytes && self.text.as_ref().is_some_and(|text| text != "-") {
             let wrong = "--bytes: encodes standard input, so give no TEXT";
             return Err(Usage(wrong.to_owned()));
         }
-        let size = match (self.scale, self.size) {
-            (Some(scale_px), _) => Size::Module(scale_px),
-            (None, _) if format == Format::Pbm => Size::Module(PBM_SCALE_PX),
-            (None, size_px) => Size::Picture(size_px.unwrap_or(Raster::SERVICE.size_px)),
+        let default_scale = (format == Format::Pbm).then_some(PBM_SCALE_PX);
+        let picture = Picture {
+            format,
+            plan,
+            scale_px: self.scale.or(default_scale),
+            logo: self.logo,
+            coloured: on_terminal,
         };
-        let is_divided = self.encoding.most_symbols() > 1;
         let target = match self.output {
             None => Target::Stdout,
-            Some(file) if is_divided => Target::Files(file),
+            Some(file) if picture.most_symbols() > 1 => Target::Files(file),
             Some(file) => Target::File(file),
         };
         Ok(Task::Picture {
@@ -172,123 +164,48 @@ impl Options {
                 _ if self.bytes => Source::Bytes,
                 _ => Source::Stdin { keep_newline: self.keep_newline },
             },
-            picture: Box::new(Picture {
-                format,
-                encoding: self.encoding,
-                margin_modules: self.margin,
-                size,
-                width_mm: self.width_mm.unwrap_or(Print::default().width_mm),
-                dark: self.dark.unwrap_or(Color::BLACK),
-                light: self.light.unwrap_or(Color::WHITE),
-                compression,
-                title: self.title,
-                ink,
-                plan,
-                logo: self.logo,
-                coloured: on_terminal,
-            }),
+            picture: Box::new(picture),
             target,
         })
     }
 
-    /// The plan of `qr-options` for these flags, if a flag of the definition or a logo needs it. Its content is a
-    /// placeholder.
-    fn plan(&self, format: Format, named: defined::Options) -> Result<Option<Plan>, Usage> {
-        if self.defined.is_empty() && self.logo.is_none() && !format.is_label() {
-            return Ok(None);
-        }
-        let mut options = named;
+    /// The plan of `qr-options` for these flags. Its content is a placeholder.
+    fn plan(&self, format: Format, mut options: defined::Options) -> Result<Plan, Usage> {
         options.text = Some("x".to_owned());
         options.logo = self.logo.as_ref().map(|_| defined::Logo([].into()));
         self.encoding.add_to(&mut options);
-        // Only the first four formats have shapes, logos and captions.
-        let format = match format {
-            Format::Png => defined::Format::Png,
-            Format::Svg => defined::Format::Svg,
-            Format::Pdf => defined::Format::Pdf,
-            Format::Eps => defined::Format::Eps,
-            Format::Zpl => defined::Format::Zpl,
-            Format::Epl => defined::Format::Epl,
-            _ => {
-                options.ink = None;
-                let plan = Plan::new(options, defined::Format::Json);
-                return plan.map(Some).map_err(|faults| contradictions(&faults));
-            }
-        };
-        let has_pixels = matches!(format, defined::Format::Png | defined::Format::Svg);
-        let default_size = has_pixels && self.scale.is_none();
-        options.size = self.size.or(default_size.then_some(Raster::SERVICE.size_px));
-        options.scale = self.scale;
+        let has_default = matches!(format, Format::Png | Format::Svg) && self.scale.is_none();
+        options.size = self.size.or(has_default.then_some(Raster::SERVICE.size_px));
+        let is_bitmap = format == Format::Pbm;
+        options.scale = self.scale.filter(|_| !is_bitmap);
+        options.margin = self.margin.filter(|_| !is_bitmap);
         options.width_mm = self.width_mm;
-        options.margin = self.margin;
-        options.dark = self.dark.map(defined::Ink::from);
-        options.light = self.light.map(defined::Ink::from);
-        options.title.clone_from(&self.title);
-        Plan::new(options, format).map(Some).map_err(|faults| contradictions(&faults))
-    }
-
-    /// Refuses flags that have no effect on the format.
-    fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Usage> {
-        use Format::{Ascii, Epl, Eps, Pbm, Pdf, Png, Svg, Utf8, Zpl};
-        let shapes = (&[Png, Svg, Pdf, Eps][..], "shapes", "png, svg, pdf or eps");
-        let colours = (&[Png, Svg][..], "colours", "png or svg");
-        let flags = [
-            ("--size", self.size.is_some(), (&[Png, Svg][..], "size in pixels", "png or svg")),
-            (
-                "--scale",
-                self.scale.is_some(),
-                (&[Png, Svg, Pbm, Zpl, Epl][..], "pixels", "png, svg, pbm, zpl or epl"),
-            ),
-            (
-                "--width-mm",
-                self.width_mm.is_some(),
-                (&[Pdf, Eps, Zpl, Epl][..], "millimetres", "pdf, eps, zpl or epl"),
-            ),
-            ("--dpi", named.dpi.is_some(), (&[Zpl, Epl][..], "dots", "zpl or epl")),
-            ("--dark", self.dark.is_some(), colours),
-            ("--light", self.light.is_some(), colours),
-            ("--compression", named.compression.is_some(), (&[Png][..], "compression", "png")),
-            ("--title", self.title.is_some(), (&[Svg][..], "title", "svg")),
-            ("--logo", self.logo.is_some(), (shapes.0, "logo", shapes.2)),
-            (
-                "--caption",
-                named.caption.is_some(),
-                (&[Svg, Pdf, Eps][..], "caption", "svg, pdf or eps"),
-            ),
-            ("--shape", named.shape.is_some(), shapes),
-            ("--finder-shape", named.finder_shape.is_some(), shapes),
-            ("--ink", named.ink.is_some(), (&[Utf8, Ascii][..], "ink", "utf8 or ascii")),
-        ];
-        for (flag, given, (of, lacks, formats)) in flags {
-            if given && !of.contains(&format) {
-                // Text formats have no pixels at all.
-                let none = matches!(format, Format::Utf8 | Format::Ascii) && flag == "--size";
-                let lacks = if none { "pixels" } else { lacks };
-                let format = format.name();
-                return Err(Usage(format!(
-                    "{flag}: {format} has no {lacks}; give --format {formats}"
-                )));
-            }
+        if format == Format::Ascii {
+            options.style = Some(defined::Style::Ascii);
+            options.ink = options.ink.or(Some(defined::InkedModules::Dark));
         }
-        Ok(())
+        let plan = Plan::new(options, format.defined());
+        let mut plan = plan.map_err(|faults| contradictions(&faults))?;
+        if is_bitmap {
+            plan.margin = self.margin.unwrap_or(plan.margin);
+        }
+        // The service's limit for a width is lower.
+        if let PicturePlan::Pdf { width, .. } | PicturePlan::Eps { width, .. } = &mut plan.picture {
+            width.0 = self.width_mm.unwrap_or(width.0);
+        }
+        Ok(plan)
     }
 }
 
 /// Chooses the format by the extension; without one it is PNG, as on standard output.
 fn format_of(file: &Path) -> Result<Format, Usage> {
     let Some(extension) = file.extension() else { return Ok(Format::Png) };
-    let formats = [
-        ("png", Format::Png),
-        ("svg", Format::Svg),
-        ("txt", Format::Utf8),
-        ("pbm", Format::Pbm),
-        ("pdf", Format::Pdf),
-        ("eps", Format::Eps),
-        ("zpl", Format::Zpl),
-        ("epl", Format::Epl),
-    ];
-    let is = |name| extension.eq_ignore_ascii_case(name);
-    formats.into_iter().find_map(|(name, format)| is(name).then_some(format)).ok_or_else(|| {
+    let format = match &*extension.to_string_lossy().to_ascii_lowercase() {
+        "txt" => Some(Format::Utf8),
+        "utf8" | "ascii" => None,
+        name => Format::from_str(name, true).ok(),
+    };
+    format.ok_or_else(|| {
         let file = file.display();
         Usage(format!("--output {file}: end it in {EXTENSIONS}, or give --format"))
     })

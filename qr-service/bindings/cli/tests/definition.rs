@@ -51,8 +51,9 @@ fn shapes_are_those_of_the_definition() {
         assert_eq!(read(&default).width, 200, "{format}");
     }
     for format in ["pdf", "eps"] {
-        let args = ["--shape", "dots", "--caption", "Our menu", "--width-mm", "25", "-f", format];
-        let query = "shape=dots&caption=Our+menu&width_mm=25&level=L&text=https://example.com/";
+        let args = "--shape dots --caption Menu --width-mm 25 --dark 036 --light cmyk(0,0,9,0) -f";
+        let args: Vec<&str> = args.split(' ').chain([format]).collect();
+        let query = "shape=dots&caption=Menu&width_mm=25&dark=036&light=cmyk(0,0,9,0)&level=L&text=https://example.com/";
         let expected = qr_options::draw_query(&format!("{query}&format={format}")).unwrap().bytes;
         assert!(draw(&args) == expected, "{format}");
     }

@@ -59,29 +59,34 @@ fn kanji_takes_fewer_bits() {
 fn errors_name_the_flag_or_the_numbers() {
     assert_eq!(
         error(TEXT, &["--symbol-version", "1"]),
-        "the text's 20 bytes are too many for level L: the message needs 172 bits, but only 152 fit; \
-         version 2 is the smallest that holds it"
+        "TEXT: it takes 172 bits, but the symbol holds 152 (use --symbol-version 2)"
     );
     assert_eq!(
         error("12a", &["--mode", "numeric"]),
-        "--mode numeric: modes Numeric cannot encode the character at byte 2"
+        "--mode: the mode cannot encode the character at byte 2 (use mode auto or byte)"
     );
-    assert_eq!(error("é", &["--eci", "3"]), "--eci 3: the text is UTF-8, which is 26");
+    let or_data = "or give data in the encoding that the number declares";
+    assert_eq!(
+        error("é", &["--eci", "3"]),
+        format!("--eci: a text is UTF-8, which is ECI 26 (use 26, {or_data})")
+    );
     assert_eq!(
         error("漢", &["--eci", "26", "--mode", "kanji"]),
-        "--eci 26: Kanji are Shift JIS, which is 20"
+        format!("--eci: Kanji are Shift JIS, which is ECI 20 (use 20, {or_data})")
     );
-    assert_eq!(
-        error("a", &["--scale", "1000"]),
-        "--scale 1000 is too large: a picture of 29000 px exceeds the maximum of 16384 px a side"
-    );
+    for format in ["png", "pbm"] {
+        assert_eq!(
+            error("a", &["--scale", "1000", "-f", format]),
+            "--scale: a picture of 29000 px exceeds the maximum of 16384 px a side"
+        );
+    }
 }
 
 #[test]
 fn formats_have_the_bytes_of_qr_core() {
     let symbol = encode(TEXT, Level::L).unwrap();
-    let print = Print::default().margin_modules(2).width_mm(33.5);
-    let args = |format| draw(&["-f", format, "-m", "2", "--width-mm", "33.5"]);
+    let print = Print::default().margin_modules(2).width_mm(1033.5);
+    let args = |format| draw(&["-f", format, "-m", "2", "--width-mm", "1033.5"]);
     let (mut pdf, mut eps, mut pbm) = (Vec::new(), String::new(), Vec::new());
     write_pdf(&symbol, &print, &mut pdf).unwrap();
     write_eps(&symbol, &print, &mut eps).unwrap();
@@ -91,6 +96,8 @@ fn formats_have_the_bytes_of_qr_core() {
     pbm.clear();
     write_pbm(&symbol, &Raster::of_scale(&symbol, 7, 4), &mut pbm).unwrap();
     assert!(draw(&["-f", "pbm", "--scale", "7"]) == pbm);
+    // Larger than the service's pictures: 33 modules.
+    assert_eq!(draw(&["--scale", "130"])[16..20], (33 * 130_u32).to_be_bytes());
 }
 
 #[test]
@@ -159,7 +166,7 @@ fn parts_are_written_all_or_none() {
     let few = ["-S", "--symbol-version", "1", "-o", file.to_str().unwrap()];
     assert_eq!(
         error(&"x".repeat(1000), &few),
-        "the text's 1000 bytes are too many for level L: 16 symbols hold only 240 bytes of the message"
+        "TEXT: 16 symbols hold only 240 bytes of it (raise --symbol-version or lower the level)"
     );
     let long = support::qr_reading(&vec![b'1'; 16 * 7089 + 2], &few);
     assert_eq!(
@@ -194,14 +201,11 @@ fn a_micro_qr_is_drawn_in_every_format() {
     assert!(png.grey == svg.grey, "both show the same pixels");
     assert_eq!(
         error("abcdefghijklmnop", &["--micro"]),
-        "the text's 16 bytes are too many for level L: the message needs 136 bits, but only 128 fit; \
-         no version holds it at this level"
+        "TEXT: it takes 136 bits, but the symbol holds 128 (leave out --micro or --rmqr)"
     );
-    assert_eq!(
-        error("1", &["--micro", "--symbol-version", "5"]),
-        "--symbol-version: versions 5 to 5 are not a range within 1 to 4"
-    );
-    assert_eq!(error("1", &["--micro", "--mask", "4"]), "--mask: mask 4 is not within 0 to 3");
+    let usage = |args: &[&str]| refused(qr(&["1", "--micro"]).args(args).output().unwrap(), 2);
+    assert_eq!(usage(&["--symbol-version", "5"]), "--symbol-version: use at most 4 with micro");
+    assert_eq!(usage(&["--mask", "4"]), "--mask: use at most 3 with micro");
 }
 
 #[test]
@@ -219,6 +223,7 @@ fn a_rectangular_micro_qr_has_level_m_or_h() {
     let png = Pixels::from_png(&drawn(&["--scale", "4"])).unwrap();
     let (width, height) = (symbol.modules().width(), symbol.modules().height());
     assert_eq!((png.width as u32, png.height as u32), (side(width), side(height)));
-    assert_eq!(error("1", &["--rmqr", "--level", "L"]), "--level L: --rmqr has the levels M and H");
-    assert!(error(&"a".repeat(151), &["--rmqr"]).starts_with("the text's 151 bytes are too many"));
+    let low = refused(qr(&["1", "--rmqr", "--level", "L"]).output().unwrap(), 2);
+    assert_eq!(low, "--level: rmqr has no level L");
+    assert!(error(&"a".repeat(151), &["--rmqr"]).starts_with("TEXT: it takes 1219 bits"));
 }

@@ -38,7 +38,7 @@ fn one_line_names_the_flag_and_its_bad_value_in_words_of_the_command_line() {
 fn the_error_for_a_small_size_gives_the_least_size() {
     assert_eq!(
         refused(run(&["a", "--size", "28"]), 1),
-        "--size 28 is too small: the symbol and its margin need at least 29 px a side"
+        "--size: the symbol and its margin need 29 px"
     );
     written(run(&["a", "--size", "29"]));
 }

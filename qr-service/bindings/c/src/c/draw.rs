@@ -1,32 +1,11 @@
-//! The functions of the interface, in terms of slices instead of pointers.
+//! The picture of a query, and the messages.
 
 use std::ffi::CStr;
 
-use qr_core::{Error, Level, Raster, encode, write_png};
 use qr_options::options::Format;
 use qr_options::{Drawn, draw_query};
 
-use super::{Options, Status};
-
-/// Room for most pictures of 200 px, so that the vector grows at most once or twice.
-const USUAL_BYTES: usize = 1024;
-
-pub(crate) fn draw(text: &[u8], options: Option<Options>) -> Result<Vec<u8>, Status> {
-    let text = str::from_utf8(text).map_err(|_| Status::NotUtf8)?;
-    let (raster, level) = match options {
-        None => (Raster::SERVICE, Level::L),
-        Some(Options { size_px, margin_modules, level, .. }) => (
-            Raster::new(size_px).margin_modules(margin_modules),
-            read_level(level).ok_or(Status::UnknownLevel)?,
-        ),
-    };
-    let mut png = Vec::with_capacity(USUAL_BYTES);
-    // Not `qr_core::generate`: it holds the buffers of both steps on the stack at once, which takes more
-    // than the 96 KB that the README promises.
-    let symbol = encode(text, level)?;
-    write_png(&symbol, &raster, &mut png)?;
-    Ok(png)
-}
+use crate::picture::Status;
 
 /// The picture that a query describes, or its faults as JSON; with the media type, and the status that tells which.
 pub(crate) fn draw_options(query: &[u8]) -> Result<(Vec<u8>, &'static CStr, Status), Status> {
@@ -52,20 +31,6 @@ fn media_type(format: Format) -> &'static CStr {
         Format::Json => c"application/json",
         Format::Zpl => c"application/zpl",
         Format::Epl => c"application/epl",
-    }
-}
-
-fn read_level(number: i32) -> Option<Level> {
-    Level::ALL.get(usize::try_from(number).ok()?).copied()
-}
-
-impl From<Error> for Status {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::TooLong { .. } => Status::TextTooLong,
-            Error::SizeTooSmall { .. } => Status::SizeTooSmall,
-            _ => Status::SizeTooLarge,
-        }
     }
 }
 

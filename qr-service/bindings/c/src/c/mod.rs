@@ -8,8 +8,10 @@ use std::ffi::{CStr, c_char};
 use std::panic::{UnwindSafe, catch_unwind};
 use std::{ptr, slice};
 
-use draw::{draw, draw_options};
-use qr_core::MAX_TEXT_BYTES;
+use draw::draw_options;
+use qr_core::{MAX_TEXT_BYTES, Raster};
+
+use crate::picture::{Status, draw};
 
 /// A buffer of this many bytes holds every picture of 200 px whose text has up to 512 bytes, at any
 /// level and margin.
@@ -18,34 +20,6 @@ use qr_core::MAX_TEXT_BYTES;
 // bits for the equal lines that follow, which makes 6,500 bytes in all. The code lengths and the chunks
 // add a few hundred. Usual pictures have 300 to 1,500 bytes.
 pub const QR_MAX_SERVICE_PNG: usize = 8192;
-
-/// The result of qr_png and qr_draw.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The picture is in the buffer.
-    Ok = 0,
-    /// A required pointer is null.
-    NullPointer = 1,
-    /// The text is not UTF-8.
-    NotUtf8 = 2,
-    /// The text does not fit a QR code at this level.
-    TextTooLong = 3,
-    /// Modules would be smaller than a pixel: use a larger size_px or a smaller margin.
-    SizeTooSmall = 4,
-    /// size_px is above 16384.
-    SizeTooLarge = 5,
-    /// The level is not in enum qr_level.
-    UnknownLevel = 6,
-    /// The picture does not fit the buffer; *out_len is the number of bytes it needs.
-    BufferTooSmall = 7,
-    /// The library panicked, which is a bug. The program may continue.
-    Panic = 8,
-    /// The options are wrong, or the picture cannot be made. The buffer has the faults.
-    Faults = 9,
-    /// The library does not know these options: struct_size is wrong, or a field that was added later is not 0.
-    UnknownOptions = 10,
-}
 
 /// Error correction level: the share of the symbol's codewords that can be restored.
 #[repr(C)]
@@ -101,35 +75,55 @@ pub unsafe extern "C" fn qr_png(
     out_capacity: usize,
     out_len: *mut usize,
 ) -> i32 {
+    let draw = || {
+        // SAFETY: the caller guarantees what `begin` requires.
+        let text =
+            unsafe { begin((text, text_len), MAX_TEXT_BYTES, (out, out_capacity), out_len) }?;
+        // SAFETY: it is null, or the caller guarantees `struct_size` bytes.
+        let (raster, level) = match unsafe { read_options(options) }? {
+            None => (Raster::SERVICE, 0),
+            Some(Options { size_px, margin_modules, level, .. }) => {
+                (Raster::new(size_px).margin_modules(margin_modules), level)
+            }
+        };
+        stop_panics(move || draw(text, raster, level.try_into().unwrap_or(usize::MAX)))
+    };
+    match draw() {
+        // SAFETY: the caller guarantees what `give` requires.
+        Ok(png) => unsafe { give(&png, Status::Ok, out, out_capacity, out_len) },
+        Err(status) => status as i32,
+    }
+}
+
+/// Sets `*out_len` to 0, and returns the caller's input.
+///
+/// # Errors
+/// [`Status::NullPointer`], or [`Status::TextTooLong`] for an input of more than `most` bytes.
+///
+/// # Safety
+/// Every pointer that is not null must be valid, `input` for `length` bytes and `out` for `capacity`.
+unsafe fn begin<'a>(
+    (input, length): (*const u8, usize),
+    most: usize,
+    (out, capacity): (*mut u8, usize),
+    out_len: *mut usize,
+) -> Result<&'a [u8], Status> {
     if out_len.is_null() {
-        return Status::NullPointer as i32;
+        return Err(Status::NullPointer);
     }
     // SAFETY: it is not null, and the caller lets this function write to it.
     unsafe { out_len.write(0) };
-    if (text.is_null() && text_len > 0) || (out.is_null() && out_capacity > 0) {
-        return Status::NullPointer as i32;
+    if (input.is_null() && length > 0) || (out.is_null() && capacity > 0) {
+        return Err(Status::NullPointer);
     }
     // Checked before the slice is made: one of more than `isize::MAX` bytes, for example from a
     // length of -1, is undefined behaviour.
-    if text_len > MAX_TEXT_BYTES {
-        return Status::TextTooLong as i32;
+    match length {
+        0 => Ok(&[]),
+        // SAFETY: it is not null, and the caller guarantees `length` bytes.
+        _ if length <= most => Ok(unsafe { slice::from_raw_parts(input, length) }),
+        _ => Err(Status::TextTooLong),
     }
-    let text = match text_len {
-        0 => &[],
-        // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
-        _ => unsafe { slice::from_raw_parts(text, text_len) },
-    };
-    // SAFETY: it is null, or the caller guarantees `struct_size` bytes.
-    let options = match unsafe { read_options(options) } {
-        Ok(options) => options,
-        Err(status) => return status as i32,
-    };
-    let png = match stop_panics(move || draw(text, options)) {
-        Ok(png) => png,
-        Err(status) => return status as i32,
-    };
-    // SAFETY: the caller guarantees what `give` requires.
-    unsafe { give(&png, Status::Ok, out, out_capacity, out_len) }
 }
 
 /// Reads the caller's options, whose struct may be that of a later header. `None` if `options` is null.
@@ -189,24 +183,12 @@ pub unsafe extern "C" fn qr_draw(
     out_len: *mut usize,
     media_type: *mut *const c_char,
 ) -> i32 {
-    if out_len.is_null() {
-        return Status::NullPointer as i32;
-    }
-    // SAFETY: it is not null, and the caller lets this function write to it.
-    unsafe { out_len.write(0) };
-    if (query.is_null() && query_len > 0) || (out.is_null() && out_capacity > 0) {
-        return Status::NullPointer as i32;
-    }
-    // Checked before the slice is made, as in `qr_png`.
-    if query_len > MAX_QUERY {
-        return Status::TextTooLong as i32;
-    }
-    let query = match query_len {
-        0 => &[],
-        // SAFETY: it is not null, and the caller guarantees `query_len` bytes.
-        _ => unsafe { slice::from_raw_parts(query, query_len) },
+    let draw = || {
+        // SAFETY: the caller guarantees what `begin` requires.
+        let query = unsafe { begin((query, query_len), MAX_QUERY, (out, out_capacity), out_len) }?;
+        stop_panics(move || draw_options(query))
     };
-    let (made, of_type, status) = match stop_panics(move || draw_options(query)) {
+    let (made, of_type, status) = match draw() {
         Ok(made) => made,
         Err(status) => return status as i32,
     };

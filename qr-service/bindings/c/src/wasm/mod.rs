@@ -4,15 +4,15 @@
 //! [`generate`] any number of times. `README.md` is the reference.
 
 mod bound;
-mod draw;
 #[cfg(test)]
 mod tests;
 
 use std::alloc::Layout;
 use std::{ptr, slice};
 
-use draw::{Failure, draw};
 use qr_core::{MAX_TEXT_BYTES, Raster};
+
+use crate::picture::{Status, draw};
 
 /// Allocates `len` bytes. Returns null if `len` is 0 or no memory is left.
 #[unsafe(no_mangle)]
@@ -66,17 +66,17 @@ pub unsafe extern "C" fn generate(
     out_len: usize,
 ) -> i32 {
     if text.is_null() || out.is_null() {
-        return Failure::NullPointer as i32;
+        return failure(Status::NullPointer);
     }
     // Checked before the slice is made: one of more than `isize::MAX` bytes, for example from a
     // length of -1, is undefined behaviour.
     if text_len > MAX_TEXT_BYTES {
-        return Failure::TextTooLong as i32;
+        return failure(Status::TextTooLong);
     }
     // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
     let text = unsafe { slice::from_raw_parts(text, text_len) };
-    match draw(text, Raster::new(size_px).margin_modules(margin_modules), level) {
-        Ok(png) if png.len() > out_len => Failure::BufferTooSmall as i32,
+    match draw(text, Raster::new(size_px).margin_modules(margin_modules), level as usize) {
+        Ok(png) if png.len() > out_len => failure(Status::BufferTooSmall),
         Ok(png) => {
             // SAFETY: `out` is not null and has room for `out_len` bytes. This function owns the
             // vector, so the two do not overlap.
@@ -84,6 +84,11 @@ pub unsafe extern "C" fn generate(
             // Fits: `bound` keeps pictures below 2 MB.
             png.len() as i32
         }
-        Err(failure) => failure as i32,
+        Err(status) => failure(status),
     }
+}
+
+/// A failure is a status of `qr.h`, negated.
+const fn failure(status: Status) -> i32 {
+    -(status as i32)
 }

@@ -49,7 +49,7 @@ fn null_is_refused() {
             generate(b"x".as_ptr(), 1, 200, 4, 0, ptr::null_mut(), 0),
         ]
     };
-    assert_eq!(statuses, [Failure::NullPointer as i32; 2]);
+    assert_eq!(statuses, [failure(Status::NullPointer); 2]);
 }
 
 /// Texts for every version, up to the capacity of the largest symbol.
@@ -72,8 +72,8 @@ proptest! {
         let size_px = if tight { least + size_px % 16 } else { size_px };
         let mut out = vec![0; max_png_bytes(size_px)];
         let status = call(text.as_bytes(), Raster::new(size_px).margin_modules(margin_modules), level, &mut out);
-        prop_assert_ne!(status, Failure::BufferTooSmall as i32);
-        prop_assert_eq!(status == Failure::SizeTooSmall as i32, size_px < least);
+        prop_assert_ne!(status, failure(Status::BufferTooSmall));
+        prop_assert_eq!(status == failure(Status::SizeTooSmall), size_px < least);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `qr-core` as a Wasm module for JavaScript, with wasm-bindgen; `types.ts` is its documentation.
+//! `qr-core` as a Wasm module for JavaScript, with wasm-bindgen; `types.ts` and `generate.d.ts` document it.
 //!
 //! `request` reads arguments strictly; `failure` makes the same errors as the native addon. With the feature
 //! `draw`, the module also has every option of the service: `draw.rs` and `draw.ts`.
@@ -13,6 +13,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use failure::Failure;
 
+#[wasm_bindgen(typescript_custom_section)]
+const SHARED: &str = include_str!("../../../node/generate.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.ts");
 
