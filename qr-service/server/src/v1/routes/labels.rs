@@ -75,6 +75,8 @@ fn test_sheet(query: &str) -> Result<Option<Layout>, Refusal> {
     if sheet.calibrate != Some(true) {
         return Ok(None);
     }
+    // The sheet has no symbols, but a wrong option is a mistake all the same.
+    let _: Option<Options> = OPTIONS.read(&common, &mut faults);
     let layout = Layout::new(&sheet, false, &mut faults);
     if faults.is_empty() { Ok(layout) } else { Err(Refusal::Parameters(faults)) }
 }
