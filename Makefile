@@ -292,7 +292,7 @@ links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBEC
 ##@ Measure it
 
 # The first word of ARGS chooses the program.
-bench: ## measure the hot function and its peers; ARGS=formats, instructions
+bench: ## measure the hot function and its peers; ARGS=formats, feather, instructions
 	@arguments=($(ARGS))
 	case "$${arguments[0]:-}" in
 	formats)
@@ -302,6 +302,9 @@ bench: ## measure the hot function and its peers; ARGS=formats, instructions
 		target/tools/bench/bin/pip install --quiet --disable-pip-version-check segno==1.6.6 zint-bindings==1.2.2
 		$(CARGO) run --quiet --release -p qr-bench --bin formats -- --python target/tools/bench/bin/python \
 			--node-modules legacy-node/node_modules "$${arguments[@]:1}" ;;
+	feather)
+		echo "building qr-core and its peers with link-time optimisation: a minute the first time"
+		$(CARGO) run --quiet --release -p qr-bench --bin feather ;;
 	instructions)
 		$(SETUP) bench
 		echo "building qr-core with link-time optimisation: a minute the first time"

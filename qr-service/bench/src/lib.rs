@@ -8,7 +8,7 @@ pub mod files;
 #[cfg(feature = "peers")]
 pub mod inputs;
 #[cfg(feature = "peers")]
-mod libqrencode;
+pub mod libqrencode;
 #[cfg(feature = "peers")]
 pub mod makers;
 pub mod reference;

@@ -2,7 +2,7 @@
 //! and interleaving (ISO/IEC 18004 sections 7.4 to 7.6).
 
 use crate::level::Level;
-use crate::reed_solomon::{Divisor, MAX_EC, remainders};
+use crate::reed_solomon::{Divisor, remainders};
 use crate::segment::{ALPHANUMERIC_VALUE, Mode, Segmentation};
 use crate::version::{Blocks, blocks, data_codewords};
 
@@ -116,10 +116,9 @@ pub(crate) fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
     let short_count = count - long_count;
     let start_of = |b: usize| b * short_len + b.saturating_sub(short_count);
     let block = |b: usize| &data[start_of(b)..start_of(b + 1)];
-    for i in 0..short_len {
-        for (b, out) in out[i * count..(i + 1) * count].iter_mut().enumerate() {
-            *out = data[start_of(b) + i];
-        }
+    for b in 0..count {
+        let places = out[b..short_len * count].iter_mut().step_by(count);
+        places.zip(&data[start_of(b)..]).for_each(|(out, codeword)| *out = *codeword);
     }
     for b in short_count..count {
         out[short_len * count + b - short_count] = data[start_of(b) + short_len];
@@ -127,9 +126,8 @@ pub(crate) fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
     let ec_out = &mut out[data.len()..data.len() + ec_len * count];
     let divisor = Divisor::new(ec_len);
     let mut put = |b: usize, ec: &[u8; 32]| {
-        for (i, &codeword) in ec[..ec_len.min(MAX_EC)].iter().enumerate() {
-            ec_out[i * count + b] = codeword;
-        }
+        let places = ec_out[b..].iter_mut().step_by(count);
+        places.zip(ec).for_each(|(out, codeword)| *out = *codeword);
     };
     let mut b = 0;
     while b < count {

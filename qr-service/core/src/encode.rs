@@ -8,7 +8,7 @@ use crate::segment::{
     CONTINUES, Choices, RANGES, Segmentation, is_best_as_bytes, least_bits, segment,
 };
 use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
-use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of, total_codewords};
+use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of};
 
 /// The error for a text that no version holds. Kept out of line, so that texts that fit do not pay for it.
 #[cold]
@@ -53,11 +53,11 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, Error> {
     let fits =
         |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
     // Clearing both buffers takes a tenth of the time of a small symbol, so only the one in use is cleared.
-    let (mut short, mut long): ([u8; 256], [u8; MAX_TEXT_BYTES]);
+    let (mut short, mut long): ([u8; 512], [u8; MAX_TEXT_BYTES]);
     let choices: Option<&mut Choices> = if is_best_as_bytes(text) {
         None
-    } else if text.len() <= 256 {
-        short = [CONTINUES; 256];
+    } else if text.len() <= 512 {
+        short = [CONTINUES; 512];
         Some(&mut short)
     } else {
         long = [CONTINUES; MAX_TEXT_BYTES];
@@ -74,7 +74,8 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, Error> {
     Ok(match version {
         1..=3 => draw_up_to!(3, u32, message, 0),
         4..=11 => draw_up_to!(11, u64, message, 0),
-        12..=27 => draw_up_to!(27, u64, message, 0),
+        12..=15 => draw_up_to!(15, u64, message, 0),
+        16..=27 => draw_up_to!(27, u64, message, 0),
         _ => draw_up_to!(40, u64, message, 0),
     })
 }
@@ -101,21 +102,20 @@ impl Message<'_> {
             (self.version, self.level),
             &mut codewords,
         );
-        let codewords = &codewords[..total_codewords(self.version)];
-        draw_codewords::<T, WORDS, LINES>(self.version, self.level, codewords, None)
+        draw_codewords::<T, WORDS, LINES, CODEWORDS>(self.version, self.level, &codewords, None)
     }
 }
 
 /// Draws the symbol of these codewords with `mask`, or with the mask of the lowest penalty if it is `None`.
 // Inlined, so that the compiler removes the option from `encode`.
 #[inline(always)]
-fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
+fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize, const CODEWORDS: usize>(
     version: u8,
     level: Level,
-    codewords: &[u8],
+    codewords: &[u8; CODEWORDS],
     mask: Option<u8>,
 ) -> Symbol {
-    let (lines, mask) = matrix::draw::<T, WORDS, LINES>(version, level, codewords, mask);
+    let (lines, mask) = matrix::draw::<T, WORDS, LINES, CODEWORDS>(version, level, codewords, mask);
     let size = size_of(version);
     let beyond = !(!0 << (size % 64));
     let matrix = if WORDS * T::BITS <= 64 {
@@ -161,7 +161,7 @@ impl DataCodewords<'_> {
     ) -> Symbol {
         let mut codewords = [0; CODEWORDS];
         interleave(self.data, blocks(self.version, self.level), &mut codewords);
-        let codewords = &codewords[..total_codewords(self.version)];
-        draw_codewords::<T, WORDS, LINES>(self.version, self.level, codewords, self.mask)
+        let (version, level) = (self.version, self.level);
+        draw_codewords::<T, WORDS, LINES, CODEWORDS>(version, level, &codewords, self.mask)
     }
 }

@@ -80,13 +80,17 @@ impl Raster {
         if scale_px == 0 {
             return Err(Error::SizeTooSmall { least_px: u32::try_from(least).unwrap_or(u32::MAX) });
         }
-        let size_px = self.size_px as usize;
-        let symbol_px = modules * scale_px;
-        Ok(Layout { size_px, scale_px, offset_px: (size_px - symbol_px) / 2, symbol_px })
+        Ok(Layout::centred(self.size_px as usize, scale_px, modules))
     }
 }
 
 impl Layout {
+    /// A symbol of `modules` modules a side in the middle of the picture.
+    pub(crate) const fn centred(size_px: usize, scale_px: usize, modules: usize) -> Self {
+        let symbol_px = modules * scale_px;
+        Layout { size_px, scale_px, offset_px: (size_px - symbol_px) / 2, symbol_px }
+    }
+
     /// Height of the picture of a symbol with `rows` rows: the margin is the same on all sides.
     #[cfg(any(feature = "pbm", feature = "png-color"))]
     pub(crate) fn height_px(&self, rows: usize) -> usize {
@@ -94,7 +98,7 @@ impl Layout {
     }
 
     /// Bytes of a line with its filter type.
-    pub(crate) fn line_len(&self) -> usize {
+    pub(crate) const fn line_len(&self) -> usize {
         1 + self.size_px.div_ceil(8)
     }
 
@@ -119,7 +123,7 @@ impl Layout {
 }
 
 /// Scales from 1 to this are drawn from the table below. Larger ones are rare and drawn module by module.
-const TABLED_SCALES: usize = 6;
+const TABLED_SCALES: usize = 7;
 
 /// Pixels of 8 modules by scale and modules: light is 1, the leftmost pixel is the most significant bit.
 static PIXELS: [[u64; 256]; TABLED_SCALES] = {
@@ -179,17 +183,9 @@ impl<const S: usize> Line<S> {
     /// Draws `size` modules of a row of a symbol over the former content.
     #[inline(never)]
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
-        self.draw_inlined(row, size, layout);
-    }
-
-    /// See [`Self::draw`]. Inlined into a loop over the rows, it does the work that is the same for all of them once.
-    #[inline(always)]
-    pub(crate) fn draw_inlined(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
             Some(pixels) => self.draw_tabled(row, size, layout, pixels),
-            None if layout.scale_px == 8 && layout.offset_px.is_multiple_of(8) => {
-                self.draw_bytes(row, size, layout);
-            }
+            None if layout.scale_px == 8 => self.draw_bytes(row, size, layout),
             None => self.draw_modules(row, size, layout),
         }
     }
@@ -223,13 +219,19 @@ impl<const S: usize> Line<S> {
         self.bytes[at..at + 8].copy_from_slice(&(left | !0 >> shift).to_be_bytes());
     }
 
-    /// Draws modules of 8 pixels that begin at whole bytes.
+    /// Draws modules of 8 pixels.
     #[inline(never)]
     fn draw_bytes(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
-        let groups = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
-        let bytes = self.bytes[1 + layout.offset_px / 8..].chunks_exact_mut(8);
+        let shift = layout.offset_px % 8;
+        let groups = row.iter().flat_map(|word| word.to_le_bytes()).take(size / 8 + 1);
+        let bytes = self.bytes[1 + layout.offset_px / 8..].chunks_mut(8);
+        let mut left = u64::MAX;
         for (bytes, modules) in bytes.zip(groups) {
-            bytes.copy_from_slice(&bytes_of(modules).to_le_bytes());
+            let pixels = bytes_of(modules).swap_bytes();
+            // The pixels of two groups side by side, those before the shift first.
+            let drawn = ((u128::from(left) << 64 | u128::from(pixels)) >> shift) as u64;
+            bytes.copy_from_slice(&drawn.to_be_bytes()[..bytes.len()]);
+            left = pixels;
         }
     }
 

@@ -2,9 +2,9 @@
 //! GF(256), ISO/IEC 18004 section 7.5.2 and annex A.
 //!
 //! One or two `u128` hold the remainder, its leading coefficient in the most significant byte, zeros after
-//! the last. Each step of the division removes the leading coefficient and adds that multiple of the
-//! generator. A table has all 256 multiples of each generator in the same form, so a step is one
-//! look-up, one shift and one XOR of whole words.
+//! the last. Each step of the division removes the two leading coefficients and adds what they leave. Tables have the
+//! remainders of all bytes in either place in the same form, so a step is two look-ups that do not wait for each other,
+//! one shift, and two XORs of whole words.
 
 /// The field's polynomial, x^8 + x^4 + x^3 + x^2 + 1.
 const FIELD: u16 = 0x11d;
@@ -65,47 +65,85 @@ const fn multiples<const WORDS: usize>(degree: usize) -> [[u128; WORDS]; 256] {
     table
 }
 
-/// The multiples of one generator, in one or two words.
+/// The remainders of a byte before `degree` zeros, and of a byte before one zero more.
+type Remainders<const WORDS: usize> = [[[u128; WORDS]; 256]; 2];
+
+const fn both<const WORDS: usize>(degree: usize) -> Remainders<WORDS> {
+    let table = multiples(degree);
+    let mut tables = [table; 2];
+    let mut byte = 0;
+    while byte < 256 {
+        tables[1][byte] = divide_byte(&table, table[byte], 0);
+        byte += 1;
+    }
+    tables
+}
+
+/// The remainder of what leaves `rest`, with one byte after it.
+#[inline(always)]
+const fn divide_byte<const WORDS: usize>(
+    table: &[[u128; WORDS]; 256],
+    mut rest: [u128; WORDS],
+    byte: u8,
+) -> [u128; WORDS] {
+    let multiple = &table[(byte ^ (rest[0] >> 120) as u8) as usize];
+    let mut w = 0;
+    while w < WORDS {
+        let carried = if w + 1 < WORDS { rest[w + 1] >> 120 } else { 0 };
+        rest[w] = (rest[w] << 8 | carried) ^ multiple[w];
+        w += 1;
+    }
+    rest
+}
+
+/// The tables for one generator, in one or two words.
 #[derive(Clone, Copy)]
 pub(crate) enum Divisor {
-    Narrow(&'static [[u128; 1]; 256]),
-    Wide(&'static [[u128; 2]; 256]),
+    Narrow(&'static Remainders<1>),
+    Wide(&'static Remainders<2>),
 }
 
 impl Divisor {
     /// The divisor for `ec_len` error correction codewords per block, one of the 13 numbers of table 9.
     pub(crate) fn new(ec_len: usize) -> Self {
         match ec_len {
-            7 => Divisor::Narrow(const { &multiples(7) }),
-            10 => Divisor::Narrow(const { &multiples(10) }),
-            13 => Divisor::Narrow(const { &multiples(13) }),
-            15 => Divisor::Narrow(const { &multiples(15) }),
-            16 => Divisor::Narrow(const { &multiples(16) }),
-            17 => Divisor::Wide(const { &multiples(17) }),
-            18 => Divisor::Wide(const { &multiples(18) }),
-            20 => Divisor::Wide(const { &multiples(20) }),
-            22 => Divisor::Wide(const { &multiples(22) }),
-            24 => Divisor::Wide(const { &multiples(24) }),
-            26 => Divisor::Wide(const { &multiples(26) }),
-            28 => Divisor::Wide(const { &multiples(28) }),
-            _ => Divisor::Wide(const { &multiples(30) }),
+            7 => Divisor::Narrow(const { &both(7) }),
+            10 => Divisor::Narrow(const { &both(10) }),
+            13 => Divisor::Narrow(const { &both(13) }),
+            15 => Divisor::Narrow(const { &both(15) }),
+            16 => Divisor::Narrow(const { &both(16) }),
+            17 => Divisor::Wide(const { &both(17) }),
+            18 => Divisor::Wide(const { &both(18) }),
+            20 => Divisor::Wide(const { &both(20) }),
+            22 => Divisor::Wide(const { &both(22) }),
+            24 => Divisor::Wide(const { &both(24) }),
+            26 => Divisor::Wide(const { &both(26) }),
+            28 => Divisor::Wide(const { &both(28) }),
+            _ => Divisor::Wide(const { &both(30) }),
         }
     }
 }
 
 /// Divides `K` blocks of the same length side by side, so that their chains of look-ups overlap.
 fn divide<const WORDS: usize, const K: usize>(
-    table: &[[u128; WORDS]; 256],
+    [last, before]: &Remainders<WORDS>,
     blocks: [&[u8]; K],
 ) -> [[u128; WORDS]; K] {
     let mut rest = [[0_u128; WORDS]; K];
     let len = blocks[0].len();
-    for i in 0..len {
+    let odd = len % 2;
+    if odd > 0 {
+        (0..K).for_each(|k| rest[k] = last[usize::from(blocks[k][0])]);
+    }
+    for i in (odd..len).step_by(2) {
         for (rest, block) in rest.iter_mut().zip(&blocks) {
-            let multiple = &table[usize::from(block[i] ^ (rest[0] >> 120) as u8)];
+            let [first, second] =
+                [block[i] ^ (rest[0] >> 120) as u8, block[i + 1] ^ (rest[0] >> 112) as u8];
             for w in 0..WORDS {
-                let carried = if w + 1 < WORDS { rest[w + 1] >> 120 } else { 0 };
-                rest[w] = (rest[w] << 8 | carried) ^ multiple[w];
+                let carried = if w + 1 < WORDS { rest[w + 1] >> 112 } else { 0 };
+                rest[w] = (rest[w] << 16 | carried)
+                    ^ before[usize::from(first)][w]
+                    ^ last[usize::from(second)][w];
             }
         }
     }

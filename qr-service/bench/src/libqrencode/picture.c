@@ -38,6 +38,18 @@ static void draw(const QRcode *code, unsigned char pixels[200][25]) {
     }
 }
 
+/* Returns the width of the symbol of at least this version, or 0 on failure. */
+int libqrencode_width(const unsigned char *text, int length, int version) {
+    char string[256] = {0};
+    if (length >= (int)sizeof string)
+        return 0;
+    memcpy(string, text, (size_t)length);
+    QRcode *code = QRcode_encodeString(string, version, QR_ECLEVEL_L, QR_MODE_8, 1);
+    int width = code ? code->width : 0;
+    QRcode_free(code);
+    return width;
+}
+
 /* Returns the length of the PNG, or 0 on failure. */
 size_t libqrencode_png(const unsigned char *text, int length, unsigned char *out, size_t capacity) {
     unsigned char pixels[200][25];

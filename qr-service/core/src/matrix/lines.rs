@@ -48,8 +48,8 @@ pub(crate) struct Sizes {
     /// Lines of the symbol with a [`BORDER`] on either side, rounded up to a multiple of 8: the
     /// search for finders reads one line beyond.
     pub(crate) lines: usize,
-    /// Bytes of the codewords and 4 to spare, because their bits are written in words of 4 bytes;
-    /// rounded up to a multiple of 16.
+    /// Bytes of the codewords and 16 to spare, because their bits are written in words of 4 bytes and read in words
+    /// of 8 from either half; rounded up to a multiple of 16.
     pub(crate) codewords: usize,
 }
 
@@ -65,7 +65,7 @@ impl Sizes {
         Sizes {
             words: size.div_ceil(word_bits as usize),
             lines: (size + 2 * BORDER).next_multiple_of(8),
-            codewords: (total_codewords(version) + 4).next_multiple_of(16),
+            codewords: (total_codewords(version) + 16).next_multiple_of(16),
         }
     }
 }

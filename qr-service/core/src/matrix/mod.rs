@@ -21,7 +21,7 @@ use lines::PackedLines;
 pub(crate) use lines::{APART, Sizes, Word};
 
 use crate::level::Level;
-use crate::version::size_of;
+use crate::version::{size_of, total_codewords};
 
 /// The modules of `version` that hold no codeword: bit `x % 64` of word `x / 64` of row `y`.
 pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
@@ -33,15 +33,16 @@ pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
 /// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with
 /// the mask of the lowest penalty. Returns its rows and the mask.
 #[inline(always)]
-pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize>(
+pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const CODEWORDS: usize>(
     version: u8,
     level: Level,
-    codewords: &[u8],
+    codewords: &[u8; CODEWORDS],
     mask: Option<u8>,
 ) -> (PackedLines<T, WORDS, LINES>, u8) {
     let size = size_of(version);
     let patterns = function::Patterns::<T, WORDS, LINES>::new(version);
-    let mut columns = place::place_codewords(codewords, size, &patterns.free);
+    let mut columns =
+        place::place_codewords(codewords, total_codewords(version), size, &patterns.free);
     let mut rows = transpose::transpose(&columns);
     // The patterns are their own mirror image, so rows and columns take the same ones.
     for lines in [&mut columns, &mut rows] {

@@ -3,42 +3,62 @@
 //! The bits run through strips of two columns, from the right: up the first strip, down the next. In
 //! each row the right module comes before the left one, and function patterns are skipped. Where a
 //! strip has no function pattern, the even bits of the stream fill its right column and the odd bits
-//! its left one. So a word of the stream, split into even and odd bits, fills up to 32 rows at once.
+//! its left one, or the other way round. So the stream is split into even and odd bits, and a word of each fills many
+//! rows at once.
 
 use super::function::TIMING;
 use super::lines::{PackedLines, Word};
 
-/// Reads the codewords as a stream of bits.
-struct BitReader<'a> {
-    bytes: &'a [u8],
+/// Rows that a word of a stream fills at most: it begins at a whole byte.
+const MOST_ROWS: u32 = 56;
+
+/// The codewords as a stream of bits, the most significant bit first, and its even and odd bits.
+struct Streams<'a, const CODEWORDS: usize> {
+    codewords: &'a [u8; CODEWORDS],
+    /// The even bits, and from [`Self::ODD`] on the odd ones.
+    split: [u8; CODEWORDS],
+    /// The same with the bits of each byte reversed.
+    reversed: [u8; CODEWORDS],
     at: usize,
 }
 
-impl BitReader<'_> {
-    /// The eight codewords from `index` on, the most significant bit first; zeros after the last codeword.
-    #[inline(always)]
-    fn word(&self, index: usize) -> u64 {
-        match self.bytes.get(index..) {
-            None => 0,
-            Some(rest) => match rest.first_chunk::<8>() {
-                Some(chunk) => u64::from_be_bytes(*chunk),
-                None => rest.iter().rev().fold(0, |word, &b| word >> 8 | u64::from(b) << 56),
-            },
+/// The eight bytes from `index` on.
+#[inline(always)]
+fn word(bytes: &[u8], index: usize) -> [u8; 8] {
+    bytes.get(index..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
+}
+
+impl<'a, const CODEWORDS: usize> Streams<'a, CODEWORDS> {
+    const ODD: usize = CODEWORDS / 2 - 8;
+
+    /// `count` is the number of codewords; zeros follow.
+    fn new(codewords: &'a [u8; CODEWORDS], count: usize) -> Self {
+        let [mut split, mut reversed] = [[0; CODEWORDS]; 2];
+        for (i, word) in
+            codewords[..count.next_multiple_of(8)].as_chunks::<8>().0.iter().enumerate()
+        {
+            let word = u64::from_be_bytes(*word);
+            let bits = even_bits(word >> 1) << 32 | even_bits(word);
+            let ([even, odd], reversed_bits) = (halves(bits), bits.reverse_bits().swap_bytes());
+            split[4 * i..][..4].copy_from_slice(&even);
+            split[Self::ODD + 4 * i..][..4].copy_from_slice(&odd);
+            let [even, odd] = halves(reversed_bits);
+            reversed[4 * i..][..4].copy_from_slice(&even);
+            reversed[Self::ODD + 4 * i..][..4].copy_from_slice(&odd);
         }
+        Streams { codewords, split, reversed, at: 0 }
     }
 
-    /// Takes the next `count` bits, 1 to 64, the most significant bit first. The bits of the result after
-    /// them are undefined.
+    /// Where in `split` the bit `at` of the stream is.
     #[inline(always)]
-    fn take(&mut self, count: u32) -> u64 {
-        let (byte, bit) = (self.at / 8, self.at % 8);
-        self.at += count as usize;
-        let high = self.word(byte) << bit;
-        if count + bit as u32 <= 64 {
-            return high;
-        }
-        high | self.word(byte + 8) >> (64 - bit)
+    fn split_at(at: usize) -> usize {
+        at / 2 + at % 2 * 8 * Self::ODD
     }
+}
+
+/// The bytes of the upper and of the lower half.
+fn halves(bits: u64) -> [[u8; 4]; 2] {
+    [((bits >> 32) as u32).to_be_bytes(), (bits as u32).to_be_bytes()]
 }
 
 /// The even bits of `x`, packed into the low half.
@@ -54,10 +74,10 @@ fn even_bits(x: u64) -> u64 {
 /// A column of up to 64 rows in the order in which it is filled: upwards from the topmost bit, or downwards
 /// from the lowest. Both orders have functions of their own, because reversing words takes long.
 trait Order {
-    /// The bits from the stream, the first of them topmost, in this order.
-    fn from_stream(bits: u64) -> u64;
-    /// Every other bit, beginning with the first; others may follow after the 32nd.
-    fn every_other(bits: u64) -> u64;
+    /// The bits from `at` on of one half of the stream; others may follow after [`MOST_ROWS`].
+    fn take<const CODEWORDS: usize>(streams: &Streams<'_, CODEWORDS>, at: usize) -> u64;
+    /// Bits whose first one is topmost, in this order.
+    fn from_topmost(bits: u64) -> u64;
     /// Drops the first `count` bits.
     fn skip(bits: u64, count: u32) -> u64;
     /// Inserts `count` zeros before the first bit.
@@ -76,12 +96,12 @@ struct Upwards;
 
 impl Order for Upwards {
     #[inline(always)]
-    fn from_stream(bits: u64) -> u64 {
-        bits
+    fn take<const CODEWORDS: usize>(streams: &Streams<'_, CODEWORDS>, at: usize) -> u64 {
+        u64::from_be_bytes(word(&streams.split, at / 8)) << (at % 8)
     }
     #[inline(always)]
-    fn every_other(bits: u64) -> u64 {
-        even_bits(bits >> 1) << 32
+    fn from_topmost(bits: u64) -> u64 {
+        bits
     }
     #[inline(always)]
     fn skip(bits: u64, count: u32) -> u64 {
@@ -101,12 +121,12 @@ struct Downwards;
 
 impl Order for Downwards {
     #[inline(always)]
-    fn from_stream(bits: u64) -> u64 {
-        bits.reverse_bits()
+    fn take<const CODEWORDS: usize>(streams: &Streams<'_, CODEWORDS>, at: usize) -> u64 {
+        u64::from_le_bytes(word(&streams.reversed, at / 8)) >> (at % 8)
     }
     #[inline(always)]
-    fn every_other(bits: u64) -> u64 {
-        even_bits(bits)
+    fn from_topmost(bits: u64) -> u64 {
+        bits.reverse_bits()
     }
     #[inline(always)]
     fn skip(bits: u64, count: u32) -> u64 {
@@ -123,24 +143,33 @@ impl Order for Downwards {
 }
 
 /// Fills the free modules of two columns. Returns both columns.
-fn fill_strip<O: Order>(stream: &mut BitReader<'_>, free_right: u64, free_left: u64) -> (u64, u64) {
+fn fill_strip<O: Order, const CODEWORDS: usize>(
+    streams: &mut Streams<'_, CODEWORDS>,
+    free_right: u64,
+    free_left: u64,
+) -> (u64, u64) {
     let (mut right, mut left) = (0, 0);
     let mut todo = free_right | free_left;
     while todo != 0 {
         let row = O::zeros(todo);
         let (r, l) = (O::skip(free_right, row), O::skip(free_left, row));
         let run = if O::ones(r & l) > 0 {
-            let run = O::ones(r & l).min(32);
-            let bits = O::from_stream(stream.take(2 * run));
+            let run = O::ones(r & l).min(MOST_ROWS);
+            let [right_at, left_at] =
+                [streams.at, streams.at + 1].map(Streams::<CODEWORDS>::split_at);
             // Bits beyond the run are cleared below.
-            right |= O::after(O::every_other(bits), row);
-            left |= O::after(O::every_other(O::skip(bits, 1)), row);
+            right |= O::after(O::take(streams, right_at), row);
+            left |= O::after(O::take(streams, left_at), row);
+            streams.at += 2 * run as usize;
             run
         } else {
             // Only one column is free, beside a function pattern.
             let is_right = O::ones(r) > 0;
             let run = O::ones(if is_right { r & !l } else { l & !r });
-            let bits = O::after(O::from_stream(stream.take(run)), row);
+            let run = run.min(MOST_ROWS);
+            let bits = u64::from_be_bytes(word(streams.codewords, streams.at / 8));
+            let bits = O::after(O::from_topmost(bits << (streams.at % 8)), row);
+            streams.at += run as usize;
             if is_right {
                 right |= bits
             } else {
@@ -158,13 +187,19 @@ fn fill_strip<O: Order>(stream: &mut BitReader<'_>, free_right: u64, free_left: 
 }
 
 /// Places the codewords in columns of the symbol, unmasked; remainder bits are light.
-pub(super) fn place_codewords<T: Word, const WORDS: usize, const LINES: usize>(
-    codewords: &[u8],
+pub(super) fn place_codewords<
+    T: Word,
+    const WORDS: usize,
+    const LINES: usize,
+    const CODEWORDS: usize,
+>(
+    codewords: &[u8; CODEWORDS],
+    count: usize,
     size: usize,
     free: &PackedLines<T, WORDS, LINES>,
 ) -> PackedLines<T, WORDS, LINES> {
     let mut columns = [[T::ZERO; WORDS]; LINES];
-    let mut stream = BitReader { bytes: codewords, at: 0 };
+    let mut streams = Streams::new(codewords, count);
     let mut upwards = true;
     let mut right = size - 1;
     while right > 0 {
@@ -176,9 +211,9 @@ pub(super) fn place_codewords<T: Word, const WORDS: usize, const LINES: usize>(
             let w = if upwards { WORDS - 1 - k } else { k };
             let (r, l) = (free[right][w].to_u64(), free[right - 1][w].to_u64());
             let (r, l) = if upwards {
-                fill_strip::<Upwards>(&mut stream, r, l)
+                fill_strip::<Upwards, _>(&mut streams, r, l)
             } else {
-                fill_strip::<Downwards>(&mut stream, r, l)
+                fill_strip::<Downwards, _>(&mut streams, r, l)
             };
             columns[right][w] = T::from_low(r);
             columns[right - 1][w] = T::from_low(l);

@@ -6,7 +6,7 @@
 //! at once: first their bytes are summed by column, then the columns.
 
 /// The largest prime below 2^16.
-const MODULUS: u64 = 65521;
+pub(super) const MODULUS: u64 = 65521;
 
 /// The even bytes of a word.
 const EVEN_BYTES: u64 = 0x00ff_00ff_00ff_00ff;

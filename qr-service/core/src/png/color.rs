@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 
 use super::checksum::Adler;
-use super::deflate::{Counts, Limits, LineCoder, Sink, Writer};
+use super::deflate::{Counts, Elements, Limits, LineCoder, Sink, Writer};
 use super::huffman::{Codes, Lengths};
 use super::repeats::{self, Repeats};
 use super::{END, LARGE, MIDDLE, SIGNATURE, SMALL, write_chunk};
@@ -154,10 +154,10 @@ fn write_picture<const S: usize>(
         let write = |writer: &mut Writer<'_>| repeats.describe(writer);
         return write_elements(modules, layout, palette, &repeats.counts, sum, write, out);
     }
-    let mut counts = Counts::new();
-    let sum = describe::<S, _>(modules, layout, &mut counts);
-    let write = |writer: &mut Writer<'_>| _ = describe::<S, _>(modules, layout, writer);
-    write_elements(modules, layout, palette, &counts, sum, write, out);
+    let mut elements = Elements::new();
+    let sum = describe::<S, _>(modules, layout, &mut elements);
+    let write = |writer: &mut Writer<'_>| elements.describe(writer);
+    write_elements(modules, layout, palette, &elements.counts, sum, write, out);
 }
 
 /// Writes the picture from the elements that `write` describes, with Huffman codes from their counts.

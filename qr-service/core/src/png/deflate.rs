@@ -7,10 +7,7 @@
 
 use std::ops::Range;
 
-use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS, MISSING};
-
-/// The least that a symbol without a code adds to the length of a stream, see [`MISSING`].
-pub(crate) const MISSING_BYTES: usize = (MISSING >> 16) as usize / 8;
+use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS};
 
 /// Takes the elements of the stream, in order.
 pub(crate) trait Sink {
@@ -27,10 +24,11 @@ pub(crate) trait Sink {
 
 /// Length of the first piece of a repetition of at least 3 bytes, such that no further piece is shorter than 3.
 #[inline(always)]
-fn first_piece(len: usize) -> usize {
-    match len - len.min(MAX_REPEAT) {
-        1 | 2 => MAX_REPEAT - 3,
-        _ => len.min(MAX_REPEAT),
+pub(crate) const fn first_piece(len: usize) -> usize {
+    match len {
+        ..=MAX_REPEAT => len,
+        259 | 260 => MAX_REPEAT - 3,
+        _ => MAX_REPEAT,
     }
 }
 
@@ -114,6 +112,50 @@ impl Sink for Counts {
     }
 }
 
+/// The elements of a stream and their counts: a picture is described once, and written when its code is known.
+pub(crate) struct Elements {
+    pub(crate) counts: Counts,
+    literals: Vec<u8>,
+    /// The number of literals before each repetition, its length and its distance.
+    repeats: Vec<(usize, usize, usize)>,
+}
+
+impl Elements {
+    pub(crate) fn new() -> Self {
+        Elements { counts: Counts::new(), literals: Vec::new(), repeats: Vec::new() }
+    }
+
+    /// Describes the elements to `sink`.
+    pub(crate) fn describe(&self, sink: &mut impl Sink) {
+        let mut start = 0;
+        for &(end, len, distance) in &self.repeats {
+            if start < end {
+                sink.literals(&self.literals, start..end);
+            }
+            sink.repeat(len, distance);
+            start = end;
+        }
+        sink.literals(&self.literals, start..self.literals.len());
+    }
+}
+
+impl Sink for Elements {
+    fn literal(&mut self, byte: u8) {
+        self.counts.literal(byte);
+        self.literals.push(byte);
+    }
+
+    fn literals(&mut self, line: &[u8], range: Range<usize>) {
+        self.counts.literals(line, range.clone());
+        self.literals.extend_from_slice(&line[range]);
+    }
+
+    fn repeat(&mut self, len: usize, distance: usize) {
+        self.counts.repeat(len, distance);
+        self.repeats.push((self.literals.len(), len, distance));
+    }
+}
+
 /// Writes a stream of one block.
 ///
 /// Each store writes all eight bytes of `bits` and advances by the whole bytes pending, so no branch
@@ -122,8 +164,6 @@ pub(crate) struct Writer<'a> {
     codes: &'a Codes,
     /// The stream up to `state.at`, and room after it.
     out: &'a mut Vec<u8>,
-    /// Where the stream began.
-    start: usize,
     state: State,
     /// The distance of the last repetition, its code with extra bits, and their number: most
     /// repetitions have the same distance.
@@ -144,8 +184,7 @@ impl State {
     /// The other bits of `value` must be zero.
     #[inline(always)]
     fn hold(&mut self, value: u64, count: u32) {
-        // Only a missing code shifts too far, and a picture with a missing code is discarded.
-        self.bits |= value.wrapping_shl(self.pending);
+        self.bits |= value << self.pending;
         self.pending += count;
     }
 
@@ -158,23 +197,42 @@ impl State {
     /// fill a byte.
     #[inline(always)]
     fn store(&mut self, out: &mut [u8]) {
-        // Only a missing code can move beyond the room.
         if let Some(place) = out.get_mut(self.at..self.at + 8) {
             place.copy_from_slice(&self.bits.to_le_bytes());
         }
         self.at += self.pending as usize / 8;
-        self.bits = self.bits.wrapping_shr(self.pending & !7);
+        self.bits >>= self.pending & !7;
         self.pending &= 7;
+    }
+}
+
+impl Codes {
+    /// A distance's code with its extra bits, and their number.
+    const fn distance(&self, distance: usize) -> (u64, u32) {
+        let (code, extra_bits, extra) = power_code(distance - 1, 2);
+        let code = self.distances[code];
+        let len = code >> 16;
+        ((code & 0xffff) as u64 | (extra as u64) << len, len + extra_bits as u32)
+    }
+
+    /// The bits of a repetition, and their number: at most 15 + 5 of length and 15 + 13 of distance.
+    pub(crate) const fn repetition(&self, len: usize, distance: usize) -> (u64, u32) {
+        let LengthCode { code, extra_bits, extra } = LENGTH_CODES[len];
+        let code = self.literals[code as usize];
+        let (distance, distance_count) = self.distance(distance);
+        let (code_count, count) = (code >> 16, (code >> 16) + extra_bits as u32);
+        assert!(code != 0);
+        let bits = (code & 0xffff) as u64 | (extra as u64) << code_count | distance << count;
+        (bits, count + distance_count)
     }
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
         let (bytes, rest, pending) = codes.header.parts();
-        let start = out.len();
         out.extend_from_slice(bytes);
         let state = State { at: out.len(), bits: u64::from(rest), pending };
-        Writer { codes, out, state, start, last_distance: (0, 0, 0) }
+        Writer { codes, out, state, last_distance: (0, 0, 0) }
     }
 
     /// See [`State::hold`].
@@ -242,25 +300,12 @@ impl<'a> Writer<'a> {
         self.put_literals::<3>(line, range);
     }
 
-    fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {
-        let (code, extra_bits, extra) = power_code(distance - 1, 2);
-        let code = self.codes.distances[code];
-        let len = code >> 16;
-        (
-            distance,
-            u64::from(code & 0xffff) | (extra as u64).wrapping_shl(len),
-            len + u32::from(extra_bits),
-        )
-    }
-
-    /// Ends the block and pads the last byte. Returns the length of the stream, which is at least
-    /// [`MISSING_BYTES`] if a symbol had no code; the stream is then of no use.
-    pub(crate) fn finish(mut self) -> usize {
+    /// Ends the block and pads the last byte.
+    pub(crate) fn finish(mut self) {
         self.hold_code(self.codes.literals[END_OF_BLOCK]);
         self.state.pending = self.state.pending.next_multiple_of(8);
         self.store();
         self.out.truncate(self.state.at);
-        self.state.at - self.start
     }
 }
 
@@ -286,7 +331,8 @@ impl Sink for Writer<'_> {
         let coded = LENGTH_CODES[len];
         let code = self.codes.literals[usize::from(coded.code)];
         if self.last_distance.0 != distance {
-            self.last_distance = self.distance_bits(distance);
+            let (bits, count) = self.codes.distance(distance);
+            self.last_distance = (distance, bits, count);
         }
         // At most 15 + 5 bits of length and 15 + 13 of distance.
         self.hold_code(code);
@@ -311,11 +357,13 @@ impl Limits {
 
     /// Limits for prepared codes and a picture of lines of `line_len` bytes, each repeated `scale` times.
     /// Matches may use the length code of the shortest match between lines, and the next one.
-    pub(crate) fn prepared(line_len: usize, scale: usize, edges: [usize; 2]) -> Self {
-        let least = (scale - 1) * line_len + edges[0] + edges[1];
-        let code = LENGTH_CODES[least].code + 1;
-        let most = (least..MAX_REPEAT).take_while(|&len| LENGTH_CODES[len].code <= code).count();
-        Limits { most: least + most - 1, edges }
+    pub(crate) const fn prepared(line_len: usize, scale: usize, edges: [usize; 2]) -> Self {
+        let mut most = (scale - 1) * line_len + edges[0] + edges[1];
+        let code = LENGTH_CODES[most].code + 1;
+        while most + 1 < MAX_REPEAT && LENGTH_CODES[most + 1].code <= code {
+            most += 1;
+        }
+        Limits { most, edges }
     }
 }
 

@@ -30,13 +30,8 @@ pub(crate) struct Lengths {
     pub(crate) distances: [u8; DISTANCES],
 }
 
-/// Stands for the code of a symbol that has none: it writes no bits but counts as 4096 bytes. So a stream
-/// with such a symbol seems longer than any real one, which [`super::deflate::Writer`] notices at its end.
-/// Checking each code would cost more than writing it.
-pub(crate) const MISSING: u32 = 1 << 31;
-
-/// The codes of a block: each symbol's code, the first bit least significant, with its length from bit 16 on;
-/// [`MISSING`] for symbols without a code.
+/// The codes of a block: each symbol's code, the first bit least significant, with its length from bit 16 on; 0 for
+/// symbols without a code.
 pub(crate) struct Codes {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
@@ -46,7 +41,7 @@ pub(crate) struct Codes {
 }
 
 /// The bits at the start of a block that transmit its codes, the first bit least significant.
-#[cfg_attr(test, derive(Clone))]
+#[derive(Clone, Copy)]
 pub(crate) struct Header {
     bytes: [u8; MAX_HEADER],
     bits: usize,
@@ -54,9 +49,9 @@ pub(crate) struct Header {
 
 impl Header {
     /// The whole bytes, the bits after them, and the number of those bits.
-    pub(crate) fn parts(&self) -> (&[u8], u8, u32) {
+    pub(crate) const fn parts(&self) -> (&[u8], u8, u32) {
         let whole = self.bits / 8;
-        (&self.bytes[..whole], self.bytes[whole], (self.bits % 8) as u32)
+        (self.bytes.split_at(whole).0, self.bytes[whole], (self.bits % 8) as u32)
     }
 
     /// Appends the low `count` bits of `value`, at most 16; its other bits must be zero.
@@ -68,8 +63,17 @@ impl Header {
         self.bits += count as usize;
     }
 
-    const fn put_code(&mut self, code: u32) {
+    pub(crate) const fn put_code(&mut self, code: u32) {
         self.put((code & 0xffff) as usize, code >> 16);
+    }
+
+    /// Appends up to 48 bits.
+    pub(crate) const fn put_bits(&mut self, (bits, count): (u64, u32)) {
+        let mut at = 0;
+        while at < count {
+            self.put((bits >> at) as usize & 0xffff, if count - at < 16 { count - at } else { 16 });
+            at += 16;
+        }
     }
 }
 
@@ -88,7 +92,7 @@ const fn canonical<const N: usize>(lengths: &[u8; N]) -> [u32; N] {
         next[bits + 1] = (next[bits] + count[bits]) << 1;
         bits += 1;
     }
-    let mut codes = [MISSING; N];
+    let mut codes = [0; N];
     i = 0;
     while i < N {
         let len = lengths[i] as u32;

@@ -8,22 +8,26 @@ mod huffman;
 mod prepared;
 #[cfg(feature = "png-color")]
 mod repeats;
+mod service;
 
 #[cfg(feature = "zopfli")]
 pub use color::write_smallest_png;
 #[cfg(feature = "png-color")]
 pub use color::{Palette, write_palette_png};
-use deflate::{Counts, Limits, LineCoder, MISSING_BYTES, Sink, Writer};
+use deflate::{Counts, Elements, Limits, LineCoder, Sink, Writer};
 use huffman::{Codes, Lengths};
-use prepared::CODES;
+use prepared::PREPARED;
 
 use crate::error::Error;
 use crate::raster::{Layout, Line, Raster};
 use crate::symbol::{ROW_WORDS, Symbol};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
-/// The header of a picture of 200 pixels.
-const SERVICE_HEADER: [u8; 25] = *b"\0\0\0\x0dIHDR\0\0\0\xc8\0\0\0\xc8\x01\0\0\0\0\x85\x23\x93\x33";
+/// The service's picture before its deflate stream: signature, header, and the beginning of the next chunk, whose length
+/// is not known yet.
+const SERVICE_START: [u8; 43] = *b"\x89PNG\r\n\x1a\n\
+    \0\0\0\x0dIHDR\0\0\0\xc8\0\0\0\xc8\x01\0\0\0\0\x85\x23\x93\x33\
+    \0\0\0\0IDAT\x78\x01";
 /// The last chunk, always the same.
 const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 
@@ -39,9 +43,10 @@ const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 /// [`Error::SizeTooSmall`] or [`Error::SizeTooLarge`]; `out` is then unchanged.
 pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), Error> {
     let layout = raster.layout(symbol.size())?;
-    let prepared = (*raster == Raster::SERVICE).then(|| CODES.get(usize::from(symbol.version) - 1));
+    let prepared =
+        (*raster == Raster::SERVICE).then(|| PREPARED.get(usize::from(symbol.version) - 1));
     match prepared.flatten() {
-        Some(codes) => write_with_prepared_codes(symbol, &layout, codes, out),
+        Some(prepared) => prepared.write(symbol, out),
         // Most pictures are small, and clearing a buffer for the largest takes time.
         None if layout.size_px <= 256 => write_with_own_codes::<SMALL>(symbol, &layout, out),
         None if layout.size_px <= 1024 => write_with_own_codes::<MIDDLE>(symbol, &layout, out),
@@ -63,8 +68,6 @@ pub fn to_png(symbol: &Symbol, raster: &Raster) -> Result<Vec<u8>, Error> {
     write_png(symbol, raster, &mut png).map(|()| png)
 }
 
-/// Bytes of a buffer for a line of the service's picture, see [`Line`].
-const SERVICE: usize = Raster::SERVICE.size_px as usize / 8 + 15;
 /// Bytes of a buffer for a line of 256 pixels.
 const SMALL: usize = 256 / 8 + 16;
 /// Bytes of a buffer for a line of 1024 pixels.
@@ -72,31 +75,18 @@ const MIDDLE: usize = 1024 / 8 + 16;
 /// Bytes of a buffer for a line of the largest picture.
 const LARGE: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 
-/// The limits of matches for prepared codes.
-fn limits(layout: &Layout) -> Limits {
-    let light_px = layout.size_px - layout.offset_px - layout.symbol_px;
-    let edges = [1 + layout.offset_px / 8, light_px / 8];
-    Limits::prepared(1 + layout.size_px.div_ceil(8), layout.scale_px, edges)
-}
-
-/// Writes the picture with prepared Huffman codes, or with its own if a code is missing, so that a mistake in
-/// the tables cannot produce a broken picture.
-fn write_with_prepared_codes(symbol: &Symbol, layout: &Layout, codes: &Codes, out: &mut Vec<u8>) {
-    let start = out.len();
-    let len = write_picture::<SERVICE>(symbol, layout, codes, limits(layout), out);
-    // A stream with prepared codes has less than half that length.
-    if len >= MISSING_BYTES {
-        out.truncate(start);
-        write_with_own_codes::<SMALL>(symbol, layout, out);
-    }
-}
-
-/// Writes the picture with Huffman codes from its own statistics, in two passes.
+/// Writes the picture with Huffman codes from its own statistics.
 fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec<u8>) {
-    let mut counts = Counts::new();
-    describe::<S, _>(symbol, layout, Limits::NONE, &mut counts);
-    let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
-    write_picture::<S>(symbol, layout, &codes, Limits::NONE, out);
+    let mut elements = Elements::new();
+    let sum = describe::<S, _>(symbol, layout, Limits::NONE, &mut elements);
+    let Counts { literals, distances } = &elements.counts;
+    write_picture(
+        layout,
+        &elements,
+        &Codes::new(&Lengths::of_counts(literals, distances)),
+        sum,
+        out,
+    );
 }
 
 /// Writes the header of a picture of this size.
@@ -109,31 +99,19 @@ fn write_header(size_px: u32, out: &mut Vec<u8>) {
     });
 }
 
-/// Writes the picture with these codes. Returns the length of the deflate stream.
-fn write_picture<const S: usize>(
-    symbol: &Symbol,
-    layout: &Layout,
-    codes: &Codes,
-    limits: Limits,
-    out: &mut Vec<u8>,
-) -> usize {
+/// Writes the picture of these elements with these codes; `sum` is the Adler-32 of its lines.
+fn write_picture(layout: &Layout, elements: &Elements, codes: &Codes, sum: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&SIGNATURE);
-    if layout.size_px == Raster::SERVICE.size_px as usize {
-        out.extend_from_slice(&SERVICE_HEADER);
-    } else {
-        write_header(layout.size_px as u32, out);
-    }
-    let mut len = 0;
+    write_header(layout.size_px as u32, out);
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950: deflate, a window of 32 KiB, and check bits that make 0x7801 divisible by 31.
         out.extend_from_slice(&[0x78, 0x01]);
         let mut writer = Writer::new(codes, out);
-        let sum = describe::<S, _>(symbol, layout, limits, &mut writer);
-        len = writer.finish();
+        elements.describe(&mut writer);
+        writer.finish();
         out.extend_from_slice(&sum.to_be_bytes());
     });
     out.extend_from_slice(&END);
-    len
 }
 
 /// Appends a chunk: its length, its type, the content from `write`, its checksum.
@@ -165,11 +143,7 @@ fn describe<const S: usize, K: Sink>(
     let (mut line, mut before) = (light, [0; ROW_WORDS]);
     for y in 0..size {
         let row = modules.words(y);
-        if S == SERVICE {
-            line.draw_inlined(&row, size, layout);
-        } else {
-            line.draw(&row, size, layout);
-        }
+        line.draw(&row, size, layout);
         let equal = if y + above == 0 { (0, 0) } else { layout.equal_bytes(&row, &before) };
         coder.put_changed(line.bytes(), equal, layout.scale_px - 1);
         sum.add(line.buffer(), layout.scale_px);

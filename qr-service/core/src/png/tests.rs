@@ -1,58 +1,40 @@
-use super::huffman::{DISTANCES, LITERALS, MISSING};
+use super::huffman::Codes;
+use super::prepared::{PREPARED, lengths_of_version, limits};
 use super::*;
 use crate::{Level, encode};
 
-/// Pictures of versions 1 to 15.
-fn symbols() -> impl Iterator<Item = Symbol> {
-    (1..=512).step_by(17).map(|len| encode(&"aB".repeat(len)[..len], Level::L).unwrap())
+#[test]
+fn the_start_of_the_services_picture_is_as_it_would_be_written() {
+    let mut start = SIGNATURE.to_vec();
+    write_header(Raster::SERVICE.size_px, &mut start);
+    start.extend_from_slice(b"\0\0\0\0IDAT\x78\x01");
+    assert_eq!(start, SERVICE_START);
 }
 
+/// The tables give what the writer of all other pictures writes with the same codes and limits: literals, matches and
+/// both checksums. Runs of equal letters give rows that equal the one before.
 #[test]
-fn the_header_of_the_services_picture_is_as_it_would_be_written() {
-    let mut header = Vec::new();
-    write_header(Raster::SERVICE.size_px, &mut header);
-    assert_eq!(header, SERVICE_HEADER);
-}
-
-#[test]
-fn streams_with_prepared_codes_are_far_shorter_than_a_missing_code_makes_them() {
-    for symbol in symbols() {
+fn the_services_picture_is_that_of_the_writer_for_all_sizes() {
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below
+    };
+    let mut compared = [0; PREPARED.len()];
+    for number in 0..3000 {
+        let (len, letters) = (1 + random(if number % 3 == 0 { 512 } else { 100 }), 1 + random(52));
+        let text: String = (0..len).map(|_| char::from(b'A' + random(letters) as u8)).collect();
+        let symbol = encode(&text, Level::ALL[random(4)]).unwrap();
+        let Some(prepared) = PREPARED.get(usize::from(symbol.version) - 1) else { continue };
+        let codes = Codes::new(&lengths_of_version(symbol.version));
+        let [mut picture, mut expected] = [b"before".to_vec(), b"before".to_vec()];
+        prepared.write(&symbol, &mut picture);
         let layout = Raster::SERVICE.layout(symbol.size()).unwrap();
-        let codes = &CODES[usize::from(symbol.version) - 1];
-        let mut png = Vec::new();
-        let len = write_picture::<SERVICE>(&symbol, &layout, codes, limits(&layout), &mut png);
-        assert!(len < MISSING_BYTES / 2, "{len} bytes");
+        let mut elements = Elements::new();
+        let sum = describe::<SMALL, _>(&symbol, &layout, limits(&layout), &mut elements);
+        write_picture(&layout, &elements, &codes, sum, &mut expected);
+        assert_eq!(picture, expected, "{text}");
+        compared[usize::from(symbol.version) - 1] += 1;
     }
-}
-
-#[test]
-fn a_picture_that_needs_a_missing_code_has_codes_of_its_own() {
-    let mut fallbacks = 0;
-    for symbol in symbols() {
-        let layout = Raster::SERVICE.layout(symbol.size()).unwrap();
-        let [mut prepared, mut own] = [b"before".to_vec(), b"before".to_vec()];
-        write_png(&symbol, &Raster::SERVICE, &mut prepared).unwrap();
-        write_with_own_codes::<SMALL>(&symbol, &layout, &mut own);
-        let codes = &CODES[usize::from(symbol.version) - 1];
-        for missing in 0..LITERALS + DISTANCES {
-            let (mut literals, mut distances) = (codes.literals, codes.distances);
-            match literals.get_mut(missing) {
-                Some(code) => *code = MISSING,
-                None => distances[missing - LITERALS] = MISSING,
-            }
-            let codes = Codes { literals, distances, header: codes.header.clone(), ..*codes };
-            let mut png = b"before".to_vec();
-            write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
-            assert!(png == prepared || png == own, "without symbol {missing}");
-            fallbacks += usize::from(png != prepared);
-        }
-        // Without the code for the end of a block.
-        let mut literals = codes.literals;
-        literals[256] = MISSING;
-        let codes = Codes { literals, header: codes.header.clone(), ..*codes };
-        let mut png = b"before".to_vec();
-        write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
-        assert_eq!(png, own);
-    }
-    assert!(fallbacks > 100, "{fallbacks}");
+    assert!(compared.iter().all(|count| *count > 20), "{compared:?}");
 }

@@ -21,11 +21,15 @@ pub(super) trait Path {
 /// Describes the outline to `path`.
 pub(super) fn trace(modules: Modules<'_>, path: &mut impl Path) {
     let mut last = (0, 0);
+    // The modules with a light row above and a light column to the left, so that no coordinate is negative.
+    let mut rows = [[0; 3]; 179];
     // Upper edges of dark modules that no path has used yet. Each path has at least one.
     let mut edges = [[0; 3]; 177];
     let mut above = [0; 3];
     for (y, edges) in edges.iter_mut().enumerate().take(modules.height()) {
         let row = modules.words(y);
+        let carried = |w: usize| if w > 0 { row[w - 1] >> 63 } else { 0 };
+        rows[y + 1] = std::array::from_fn(|w| row[w] << 1 | carried(w));
         *edges = std::array::from_fn(|w| row[w] & !above[w]);
         above = row;
     }
@@ -35,7 +39,7 @@ pub(super) fn trace(modules: Modules<'_>, path: &mut impl Path) {
                 let x = w * 64 + edges[y][w].trailing_zeros() as usize;
                 path.begin(x as i32 - last.0, y as i32 - last.1);
                 last = (x as i32, y as i32);
-                trace_path(modules, &mut edges, last, path);
+                trace_path(&rows, &mut edges, last, path);
             }
         }
     }
@@ -43,13 +47,15 @@ pub(super) fn trace(modules: Modules<'_>, path: &mut impl Path) {
 
 /// Traces the path that begins to the right at the upper left corner of the dark module at `start`.
 fn trace_path(
-    modules: Modules<'_>,
+    rows: &[[u64; 3]; 179],
     edges: &mut [[u64; 3]; 177],
     start: (i32, i32),
     path: &mut impl Path,
 ) {
-    // Outside the symbol, negative numbers wrap to large ones.
-    let is_dark = |x: i32, y: i32| modules.is_dark(x as usize, y as usize);
+    let is_dark = |x: i32, y: i32| {
+        let (x, y) = ((x + 1) as usize, (y + 1) as usize);
+        rows[y][x / 64] >> (x % 64) & 1 == 1
+    };
     let ((mut x, mut y), (mut dx, mut dy)) = (start, (1, 0));
     let mut length = 0;
     loop {

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::super::deflate::{Counts, Sink};
-use super::super::{SMALL, describe, limits};
+use super::super::{SMALL, describe};
 use super::*;
 use crate::raster::{Line, Raster};
 use crate::version::{data_codewords, size_of};
