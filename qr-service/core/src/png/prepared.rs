@@ -10,13 +10,25 @@
 use super::SERVICE_START;
 use super::deflate::{Limits, first_piece};
 use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, Header, LITERALS, Lengths};
-use super::service::{ROOM, groups_per_store};
 use crate::raster::{Layout, Raster};
 use crate::version::size_of;
 
 #[rustfmt::skip]
 mod lengths;
 use lengths::LENGTHS;
+
+/// The most bytes of the stream after its start; `Prepared::new` checks it.
+pub(super) const ROOM: usize = 2032;
+
+/// How many groups have codes that fit into a word with 7 bits before them; `Prepared::new` checks it.
+pub(super) const fn groups_per_store(scale: usize) -> usize {
+    match scale {
+        2 => 4,
+        3 => 2,
+        4 => 2,
+        _ => 1,
+    }
+}
 
 /// Versions with prepared codes: enough for a text of 512 bytes at level L.
 const VERSIONS: usize = 15;

@@ -1,26 +1,13 @@
 //! The service's picture, written from the tables in `prepared.rs`: the same bytes that `LineCoder` describes.
 
 use super::checksum::MODULUS;
-use super::prepared::{Edges, Group, Prepared, most_groups};
+use super::prepared::{Edges, Group, Prepared, ROOM, groups_per_store, most_groups};
 use super::{END, SERVICE_START};
 use crate::symbol::Symbol;
 
 /// The most groups of a row, and the most bytes of a line, rounded up.
 const MOST_GROUPS: usize = 12;
 const MOST_BYTES: usize = 32;
-/// The most bytes of the stream after its start; `Prepared::new` checks it.
-pub(super) const ROOM: usize = 2032;
-
-/// How many groups have codes that fit into a word with 7 bits before them; `Prepared::new` checks it.
-pub(super) const fn groups_per_store(scale: usize) -> usize {
-    match scale {
-        2 => 4,
-        3 => 2,
-        4 => 2,
-        _ => 1,
-    }
-}
-
 /// By the byte in which the part of a row to write ends: how many bytes of each group are before it.
 const fn kept(scale: usize) -> [[u8; MOST_GROUPS]; MOST_BYTES] {
     let mut kept = [[0; MOST_GROUPS]; MOST_BYTES];
