@@ -3,7 +3,7 @@
 //! [`draw_query`] and [`draw_json`] are all that a binding needs. `qr-service` calls the steps one by one, because
 //! it also decodes logos and checks that its pictures can be read:
 //!
-//! 1. [`parameters`] reads a query or a JSON object and lists every fault at once, by the schema of
+//! 1. [`parameters`](mod@parameters) reads a query or a JSON object and lists every fault at once, by the schema of
 //!    [`options::Options`].
 //! 2. [`plan`] fills in defaults and finds contradictions.
 //! 3. [`symbol`] encodes, [`picture`] draws.

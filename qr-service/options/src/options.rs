@@ -160,7 +160,7 @@ parameters! {
     }
 }
 
-/// A placeholder that the paths refer to; the service replaces it by [`Options::schema`] in its document.
+/// A placeholder that the paths refer to; the service replaces it by that of `OPTIONS` in its document.
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for Options {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {

@@ -69,7 +69,7 @@ impl Seen {
 }
 
 /// Until `ended` is set, reloads nginx when DNS gives a side's name other addresses or a certificate file changes: at
-/// once for a certificate or an address that no longer answers, else at most every [`SETTLES`]. Does not apply route
+/// once for a certificate or an address that no longer answers, else at most every 30 s. Does not apply route
 /// files that have changed since the last `carve apply`.
 pub fn keep(settings: &Settings, ended: &AtomicBool) {
     let Some(sides) = &settings.sides else { return };

@@ -91,7 +91,7 @@ impl Supervisor {
         self.ask(Request::Stop(part.to_owned())).map(drop)
     }
 
-    /// Stops every part and the supervisor, and what is [`left`](Self::left) of a killed one. Returns whether anything
+    /// Stops every part and the supervisor, and what is left of a killed one. Returns whether anything
     /// ran, once all have ended. Fails if the supervisor does not answer.
     pub fn shutdown(&self) -> anyhow::Result<bool> {
         match self.ask(Request::End) {
