@@ -83,7 +83,8 @@ pub(crate) struct Place {
     /// The admin listeners of all proxies: a name that resolves to each of them
     #[arg(long, env = "RAMP_PROXIES", default_value = "proxy-pods:8081", value_name = "HOST:PORT")]
     proxies: String,
-    /// The folder of route files, if the cluster's gateways move the traffic in place of carve's nginx
+    /// The folder of route files, if a cluster's gateways move the traffic in place of carve's nginx; then --target is
+    /// kubernetes
     #[arg(long, env = "RAMP_GATEWAY_ROUTES", value_name = "FOLDER")]
     gateway_routes: Option<PathBuf>,
 }
@@ -237,7 +238,7 @@ impl Place {
     }
 
     pub(crate) fn is_cluster(&self) -> bool {
-        self.target == Target::Kubernetes
+        self.target == Target::Kubernetes || self.gateway_routes.is_some()
     }
 
     /// The stack that `carve up` started; `None` with `--target kubernetes` or `--nginx-dir`.

@@ -200,14 +200,12 @@ impl Metrics {
             let media_type = answer.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
             let method = comparison.asked.method.as_str();
             let class = class(method, answer.status.as_u16(), media_type.unwrap_or_default());
-            let labels = [("class", class.into()), ("result", Name::from(result))];
-            self.classes
-                .get_or_create(&[
-                    ("route", Arc::clone(route)),
-                    labels[0].clone(),
-                    labels[1].clone(),
-                ])
-                .inc();
+            let labels = [
+                ("route", Arc::clone(route)),
+                ("class", Name::from(class)),
+                ("result", Name::from(result)),
+            ];
+            self.classes.get_or_create(&labels).inc();
         }
         self.comparisons.get_or_create(&of(route, [("result", result)])).inc();
     }

@@ -243,7 +243,14 @@ impl Gates {
     pub fn of(route: &Route) -> anyhow::Result<Gates> {
         let standard = if route.is_session() { OF_SESSIONS } else { DEFAULT };
         let mut changes = of_gateway(route)?;
-        changes.extend(route.file.gates.clone());
+        for (name, change) in &route.file.gates {
+            let all = changes.entry(name.clone()).or_default();
+            // The file's own word on whether there is such a gate, and on its keys.
+            if all.contains_key("off") || change.contains_key("off") {
+                all.clear();
+            }
+            all.extend(change.clone());
+        }
         let gates = Gates::changed(&of_route(standard, route), &changes);
         Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_route(route))
     }
@@ -337,8 +344,12 @@ impl Gates {
 fn of_gateway(route: &Route) -> anyhow::Result<BTreeMap<String, toml::Table>> {
     let Some(counters) = route.counters() else { return Ok(BTreeMap::new()) };
     let Counters { new, old, .. } = counters;
-    let text = OF_GATEWAYS.replace("$new", &new).replace("$old", &old);
-    let mut changes: BTreeMap<String, toml::Table> = toml::from_str(&text)?;
+    let mut changes: BTreeMap<String, toml::Table> = toml::from_str(OF_GATEWAYS)?;
+    for change in changes.values_mut() {
+        if let Some(toml::Value::String(query)) = change.get_mut("query") {
+            *query = query.replace("$new", &new).replace("$old", &old);
+        }
+    }
     if route.gateway_shadow().is_none() {
         let off = toml::Table::from_iter([("off".to_owned(), true.into())]);
         changes.extend(OF_SHADOW.map(|name| (name.to_owned(), off.clone())));

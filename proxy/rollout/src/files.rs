@@ -8,6 +8,13 @@ use std::path::Path;
 use anyhow::Context;
 use tempfile::Builder;
 
+/// A hash of a text that is the same in every version and on every machine (FNV-1a).
+pub fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
 /// Replaces the file's text: writes a new file beside it, syncs it, and renames it. Readers see the
 /// old text or the new one, even after a crash.
 pub(crate) fn replace(file: &Path, text: &str) -> anyhow::Result<()> {

@@ -42,6 +42,7 @@ mod webhooks;
 pub use change::{pending, prepare, take};
 pub use display::lines;
 pub use exchange::{Exchanged, exchange};
+pub use files::hash;
 pub use folder::{prepared, route_dir, write};
 pub use follow::{copy, follow};
 pub use lock::{Lock, holder};

@@ -148,7 +148,7 @@ impl Traffic for OneRoute {
         // Check the old workers first: while they accept, the next answer may come from one of them.
         let is_served =
             |_| reloading.is_over() && self.served().is_ok_and(|served| served == *split);
-        PATIENCE.wait(interrupted, traffic::late, is_served)
+        PATIENCE.wait(interrupted, traffic::late("nginx"), is_served)
     }
 
     fn put_back(&self, old: &Split) -> anyhow::Result<()> {

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::change::take_folder;
 use crate::cluster::{Cluster, OnCluster, SILENT, Said};
+use crate::files::hash;
 use crate::folder;
 use crate::follow::follow_stop;
 use crate::guard::guard;
@@ -23,7 +24,7 @@ use crate::metrics::Written;
 use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::pulse;
-use crate::run::{Surroundings, begin, carry_on, order};
+use crate::run::{Surroundings, carry_on, order};
 use crate::split::{self, Split};
 use crate::state::{By, Phase, Plan, State, Told};
 use crate::webhooks::Webhooks;
@@ -63,7 +64,8 @@ pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
         scope.spawn(move || guard(desk.dir, desk.prometheus, desk.interrupted, nginx, |_| Ok(())));
         desk.cluster.watch(desk.interrupted, |object| {
             let (mut outcome, mut has_changed) = (Ok(()), false);
-            if Instant::now() >= learns {
+            let is_due = Instant::now() >= learns;
+            if is_due {
                 outcome = learn(desk, &me, &mut walks);
                 learns = Instant::now() + if outcome.is_ok() { ROUTES } else { RETRY };
             }
@@ -74,7 +76,7 @@ pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
             }
             for walk in &mut walks {
                 let Some(object) = object else { break };
-                match walk.look(object, scope) {
+                match walk.look(object, is_due, scope) {
                     Ok(changed) => has_changed |= changed,
                     Err(problem) => outcome = Err(problem.context(walk.nginx.route.clone())),
                 }
@@ -127,6 +129,8 @@ struct Walk<'a> {
     is_under_way: Arc<AtomicBool>,
     /// When the thread was last started.
     begun: Option<Instant>,
+    /// Whether a thread of this process puts a stop into force.
+    is_stopping: Arc<AtomicBool>,
 }
 
 impl<'a> Walk<'a> {
@@ -140,21 +144,23 @@ impl<'a> Walk<'a> {
             since: Instant::now(),
             is_under_way: Arc::default(),
             begun: None,
+            is_stopping: Arc::default(),
         }
     }
 
     /// Copies the route's stop, split and run from the ConfigMap, and starts the run if no other process holds it.
-    /// Returns whether anything has changed here.
+    /// Returns whether anything has changed here. Looks at the route's file if that `is_due`.
     fn look<'scope>(
         &mut self,
         object: &Value,
+        is_due: bool,
         scope: &'scope Scope<'scope, '_>,
     ) -> anyhow::Result<bool>
     where
         'a: 'scope,
     {
         let mut has_changed = follow_stop(&self.nginx.dir, &self.nginx.route, object)?;
-        if has_changed && self.desk.cluster.has_gateways() {
+        if self.desk.cluster.has_gateways() {
             self.enforce_stop(object, scope);
         }
         // While the run is under way, its own copies are newer.
@@ -167,7 +173,9 @@ impl<'a> Walk<'a> {
             (self.told, self.since) = (said.run.map(str::to_owned), Instant::now());
             has_changed = true;
         }
-        self.begin_by_file(&said)?;
+        if is_due {
+            self.begin_by_file(&said)?;
+        }
         let Some(text) = said.run else { return Ok(has_changed) };
         let told: Told = serde_json::from_str(text).context("the run in the ConfigMap")?;
         let is_mine = told.holder.as_ref() == Some(&self.me);
@@ -188,31 +196,32 @@ impl<'a> Walk<'a> {
         Ok(has_changed)
     }
 
-    /// Puts a stop that somebody wrote to the ConfigMap into force. Proxies do this themselves.
+    /// Keeps a stop in force: somebody may have written it to the ConfigMap, or have been moving the share when it came.
+    /// Proxies do this themselves.
     fn enforce_stop<'scope>(&self, object: &Value, scope: &'scope Scope<'scope, '_>)
     where
         'a: 'scope,
     {
-        if Said::of(&self.nginx.route, object).stop.is_some_and(|stop| !stop.is_brake) {
-            let nginx = self.nginx.clone();
+        let is_stopped = Said::of(&self.nginx.route, object).stop.is_some_and(|it| !it.is_brake);
+        if is_stopped && !self.is_stopping.swap(true, Ordering::Relaxed) {
+            let walk = self.clone();
             scope.spawn(move || {
-                if let Err(problem) = nginx.traffic.stop() {
-                    eprintln!("carve: {}: {problem:#}", nginx.route);
+                if let Err(problem) = walk.nginx.traffic.stop() {
+                    eprintln!("carve: {}: {problem:#}", walk.nginx.route);
                 }
+                walk.is_stopping.store(false, Ordering::Relaxed);
             });
         }
     }
 
     /// Records a run that the route's file asks for, unless the last run began with this text of the file.
-    fn begin_by_file(&mut self, said: &Said<'_>) -> anyhow::Result<()> {
+    fn begin_by_file(&self, said: &Said<'_>) -> anyhow::Result<()> {
         self.store.follow_file()?;
         let route = self.nginx.route_file()?;
         let last = said.told().map(|told| told.state);
         let is_over =
-            last.is_none_or(|run| !run.phase.is_unfinished() && run.file != begin::hash(&route));
-        let waits = self.begun.is_some_and(|when| when.elapsed() < RETRY);
-        if route.file.ramp.start && is_over && !waits && said.stop.is_none() {
-            self.begun = Some(Instant::now());
+            last.is_none_or(|run| !run.phase.is_unfinished() && run.file != hash(&route.text));
+        if route.file.ramp.start && is_over && said.stop.is_none() {
             order(&self.nginx, self.desk.prometheus, Plan::of(&route.file.ramp))?;
         }
         Ok(())

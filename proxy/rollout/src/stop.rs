@@ -53,7 +53,8 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
         nginx.store.lift_stop(false)?;
         bail!("there is no route {:?}", nginx.route);
     }
-    nginx.traffic.stop()?;
+    let unknown = "the stop is recorded, but it is not known to be in force";
+    nginx.traffic.stop().context(unknown)?;
     nginx.tell("rollback", None, Share::NONE, reason);
     // A cluster keeps a stop over a restart by itself.
     let is_kept = nginx.store.claim().is_some();

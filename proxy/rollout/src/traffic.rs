@@ -76,6 +76,18 @@ impl Patience {
         Ok(())
     }
 
+    /// Waits until `traffic` serves the split everywhere.
+    pub(crate) fn wait_for_split(
+        self,
+        traffic: &dyn Traffic,
+        split: &Split,
+        interrupted: &AtomicBool,
+        late: impl FnOnce(Duration) -> String,
+    ) -> anyhow::Result<()> {
+        let is_served = |_| traffic.served().is_ok_and(|served| served == *split);
+        self.wait(interrupted, late, is_served)
+    }
+
     /// Waits until a stop is in force. Fails if that takes too long; an error of `is_stopped` counts only then.
     pub(crate) fn wait_for_stop(
         self,
@@ -83,26 +95,20 @@ impl Patience {
     ) -> anyhow::Result<()> {
         let mut last = Ok(false);
         let often = Patience { pause: STOP_POLL, ..self };
-        let waited = often.wait(
-            &AtomicBool::new(false),
-            |_| "it is not in force".to_owned(),
-            |_| {
-                last = is_stopped();
-                matches!(last, Ok(true))
-            },
-        );
-        match last {
-            Err(problem) => {
-                Err(problem.context("the stop is recorded, but it is not known to be in force"))
-            }
-            Ok(_) => waited.context("nginx does not stop the route"),
-        }
+        let late = |total| format!("the new side may still get requests after {total:?}");
+        let waited = often.wait(&AtomicBool::new(false), late, |_| {
+            last = is_stopped();
+            matches!(last, Ok(true))
+        });
+        last.and(waited)
     }
 }
 
-/// What a change says that nginx does not serve in time.
-pub(crate) fn late(total: Duration) -> String {
-    format!("nginx does not serve the new split after {total:?}; its log shows the reason")
+/// What a change says that `who` does not serve in time.
+pub(crate) fn late(who: &str) -> impl FnOnce(Duration) -> String {
+    move |total| {
+        format!("{who} does not serve the new split after {total:?}; its log shows the reason")
+    }
 }
 
 /// The title of a process; empty if the process is gone.
@@ -127,11 +133,7 @@ impl Traffic for Homes {
         reached: &mut bool,
     ) -> anyhow::Result<()> {
         *reached = true;
-        let late = |total| {
-            format!("a home does not serve the new split after {total:?}; its log shows the reason")
-        };
-        self.patience
-            .wait(interrupted, late, |_| self.served().is_ok_and(|served| served == *split))
+        self.patience.wait_for_split(self, split, interrupted, late("a home"))
     }
 
     /// Leaves out homes that do not run: they choose no side, and read the file when they start.

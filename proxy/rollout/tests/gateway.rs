@@ -50,6 +50,10 @@ impl Stage {
         self.api.object.lock().unwrap().http_routes.weights(NAME)
     }
 
+    fn has_object(&self) -> bool {
+        self.api.object.lock().unwrap().http_routes.all.contains_key(NAME)
+    }
+
     fn object(&self, name: &str) -> Value {
         self.api.object.lock().unwrap().http_routes.all[name].clone()
     }
@@ -107,6 +111,13 @@ fn a_rollback_sets_the_weights_whatever_somebody_made_of_them() {
     let refused = stage.carve(&["split", "5"]).unwrap_err();
     assert!(refused.contains("it is slow"), "{refused}");
     stage.carve(&["clear", "qrcode", "--reason", "mended"]).unwrap();
+    // Without the second backend, no weight can be set: the object goes.
+    stage.carve(&["split", "25"]).unwrap();
+    stage.api.object.lock().unwrap().http_routes.all.get_mut(NAME).unwrap()["spec"]["rules"] =
+        json!([{ "backendRefs": [{ "name": "qr", "port": 80, "weight": 1 }] }]);
+    stage.carve(&["rollback", "qrcode", "--reason", "again"]).unwrap();
+    assert!(!stage.has_object());
+    stage.carve(&["clear", "qrcode", "--reason", "mended"]).unwrap();
     stage.carve(&["split", "5"]).unwrap();
     assert_eq!(stage.weights(), Some((500, 9500)));
 }
@@ -128,6 +139,12 @@ fn a_stop_that_somebody_writes_to_the_config_map_is_put_into_force() {
     let split = stage.api.object.lock().unwrap().data["qrcode.conf"].clone();
     stage.api.set(&split);
     assert!(eventually(|| stage.weights().is_none()), "{:?}", stage.weights());
+    // A move that was under way when the stop came is undone, too.
+    let mut late = stage.object("shop");
+    late["metadata"] =
+        json!({ "name": NAME, "labels": { "app.kubernetes.io/managed-by": "carve" } });
+    stage.api.object.lock().unwrap().http_routes.put(late);
+    assert!(eventually(|| !stage.has_object()));
     served.signal(Signal::TERM);
     assert_eq!(served.wait(), Some(0));
 }
@@ -153,6 +170,16 @@ fn what_a_gateway_cannot_do_is_refused_and_nothing_moves() {
         assert!(refused.contains(message), "{refused}");
         assert_eq!(stage.weights(), None);
     };
+    // Somebody else's object of this name stays as it is.
+    let theirs = json!({ "metadata": { "name": NAME }, "spec": { "rules": [] } });
+    change(&|it| drop(it.put(theirs.clone())));
+    for args in [&["split", "5"][..], &["rollback", "qrcode", "--reason", "why"]] {
+        let refused = stage.carve(args).unwrap_err();
+        assert!(refused.contains("HTTPRoute qr/carve-qrcode is not carve's"), "{refused}");
+        assert_eq!(stage.object(NAME)["spec"], theirs["spec"]);
+    }
+    change(&|it| drop(it.all.remove(NAME)));
+    stage.carve(&["clear", "qrcode", "--reason", "mended"]).unwrap();
     change(&|it| it.forbidden = Some("post"));
     refused("403 \"cannot post resource \\\"httproutes\\\"\"");
     change(&|it| {

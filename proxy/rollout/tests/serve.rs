@@ -167,6 +167,7 @@ fn other_programs_are_told_what_the_judge_says() {
     assert!(eventually(|| hook("fail", "1").0 == 200));
     assert!(hook("pass", "1").1.contains("mismatches"));
 
+    assert_eq!(asked(admin, "verdict/wait?route=qrcode").unwrap().0, 404);
     for (query, problem) in [
         ("", "which route?"),
         ("?route=other", "there is no route \"other\"; the routes are qrcode"),

@@ -19,7 +19,7 @@ use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
 use crate::units::{Days, HostName, Size, Time};
-pub use gateway::{Counters, Gateway};
+pub use gateway::{Counters, Gateway, gateway_object};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 

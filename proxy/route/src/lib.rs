@@ -21,7 +21,7 @@ pub use carve_file::{
 };
 pub use file::{
     Body, Counters, Fallback, Gateway, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower,
-    check_steps, schema,
+    check_steps, gateway_object, schema,
 };
 pub use folder::load;
 pub use hosts::settle;

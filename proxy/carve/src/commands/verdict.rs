@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, ensure};
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -45,16 +45,13 @@ pub(super) struct Desk {
 
 /// The routes of the admin listener.
 pub(super) fn routes(desk: Desk) -> Router {
-    let wanted = async |desk, Path(wanted): Path<String>, asked: RawQuery, body| {
-        let outcome = ask(desk, asked, body).await;
-        match outcome {
-            Ok((_, _, judgement)) if word(judgement.verdict) == wanted => {
-                (StatusCode::OK, reason(&judgement)).into_response()
+    let wanted = |wanted: Verdict| {
+        async move |desk, asked: RawQuery, body| match ask(desk, asked, body).await {
+            Ok((_, _, judgement)) => {
+                let is_it = judgement.verdict == wanted;
+                let status = if is_it { StatusCode::OK } else { StatusCode::CONFLICT };
+                (status, reason(&judgement)).into_response()
             }
-            Ok((_, _, judgement)) if ["pass", "fail"].contains(&&*wanted) => {
-                (StatusCode::CONFLICT, reason(&judgement)).into_response()
-            }
-            Ok(_) => (StatusCode::NOT_FOUND, "the paths are pass and fail").into_response(),
             Err(problem) => wrong(&problem),
         }
     };
@@ -64,7 +61,8 @@ pub(super) fn routes(desk: Desk) -> Router {
     };
     Router::new()
         .route("/verdict", any(whole))
-        .route("/verdict/{wanted}", any(wanted))
+        .route("/verdict/pass", any(wanted(Verdict::Pass)))
+        .route("/verdict/fail", any(wanted(Verdict::Fail)))
         .with_state(Arc::new(desk))
 }
 
@@ -80,8 +78,8 @@ async fn ask(
 impl Desk {
     fn judge(&self, query: &str, body: &[u8]) -> anyhow::Result<(String, Share, Judgement)> {
         let asked = |name| {
-            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.into_iter().find(|(it, _)| *it == name).map(|(_, value)| value)
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(it, _)| *it == name).map(|(_, value)| value)
         };
         let route = asked("route").context("which route? /verdict?route=NAME")?;
         let known = rollout::prepared(&self.dir);

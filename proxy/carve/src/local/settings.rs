@@ -216,11 +216,9 @@ impl Settings {
         memory.is_dir().then(|| memory.join(format!("ramp-stops-{:016x}", self.hash())))
     }
 
-    /// A hash of the run folder's path (FNV-1a), for names outside it.
+    /// A hash of the run folder's path, for names outside it.
     pub(crate) fn hash(&self) -> u64 {
-        self.run_dir.to_string_lossy().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        })
+        rollout::hash(&self.run_dir.to_string_lossy())
     }
 
     /// nginx, for `rollout`.

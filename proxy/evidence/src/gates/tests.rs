@@ -75,6 +75,28 @@ fn sessions_have_gates_of_their_own_which_need_no_shadow() {
 }
 
 #[test]
+fn behind_a_gateway_its_counters_stand_for_the_edges_whatever_the_file_changes() {
+    let file = |gates: &str| {
+        let of_gateway = "old.url = \"http://a:1\"\nnew.url = \"http://b:1\"\n[gateway]\napp = \"a\"\n\
+                          counts = { requests = \"total{side='$backend'}\", status = \"code\" }\n";
+        let route = Route::parse("r", &format!("path = \"/r\"\n{of_gateway}{gates}"));
+        Gates::of(&route.expect("a route")).expect("valid")
+    };
+    let gates = file("[gates.requests]\nlimit = 50\n[gates.empty]\nexcess = 0.5\n");
+    let requests = gates.all.iter().find(|gate| gate.name == "requests").expect("requests");
+    assert_eq!(requests.query, "sum(increase(total{side='0'}[$window]))");
+    assert!(matches!(requests.limit, Limit::Number(50.0)));
+    let names = |gates: &Gates| {
+        let tests = gates.tests.iter().map(|test| test.name.clone());
+        tests.chain(gates.all.iter().map(|gate| gate.name.clone())).collect::<Vec<_>>()
+    };
+    // The file wants `empty`; what needs nginx' log or the shadow is out.
+    let expected = ["failures", "statuses", "empty", "sample-ratio", "samples-fresh", "requests"];
+    assert_eq!(names(&gates), expected);
+    assert!(!names(&file("[gates.requests]\noff = true\n")).contains(&"requests".to_owned()));
+}
+
+#[test]
 fn where_noise_is_measured_a_difference_alone_fails_nothing() {
     let has = |text: &str| {
         let gates = Gates::of(&route(text)).expect("valid");

@@ -7,9 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use route::{HostName, Key, Route, Share, load};
+use route::{HostName, Key, Route, Share, gateway_object, load};
 use serde_json::{Value, json};
 
 use super::api::Api;
@@ -19,6 +20,11 @@ use crate::split::{Known, Split, current};
 use crate::traffic::Traffic;
 
 const ANNOTATION: &str = "carve/split";
+const BACKENDS: &str = "/spec/rules/0/backendRefs";
+const JSON_PATCH: &str = "application/json-patch+json";
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// How long a way back waits for the gateways before it removes the object all the same.
+const LATE: Duration = Duration::from_secs(5);
 /// A weight is a share in hundredths of a percent.
 const WHOLE: u32 = 10_000;
 
@@ -48,17 +54,36 @@ impl HttpRoute {
         )
     }
 
-    fn name(&self) -> String {
-        format!("carve-{}", self.route)
-    }
-
     fn shown(&self) -> String {
         format!("HTTPRoute {}/{}", self.namespace, self.name())
     }
 
-    /// carve's object; `None` if there is none.
+    fn name(&self) -> String {
+        gateway_object(&self.route)
+    }
+
+    /// carve's object; `None` if there is none. Fails if somebody else's has its name.
     fn object(&self) -> anyhow::Result<Option<Value>> {
-        self.get(&self.name())
+        self.ours(self.get(&self.name())?)
+    }
+
+    fn ours(&self, object: Option<Value>) -> anyhow::Result<Option<Value>> {
+        let is_ours = |it: &Value| it["metadata"]["labels"][MANAGED_BY] == "carve";
+        ensure!(
+            object.as_ref().is_none_or(is_ours),
+            "{} is not carve's: it has no label {MANAGED_BY}=carve",
+            self.shown()
+        );
+        Ok(object)
+    }
+
+    /// Changes or removes an object. Fails with the API's reason.
+    fn send(&self, method: &str, name: &str, body: Option<(&str, &Value)>) -> anyhow::Result<()> {
+        let path = self.path(name);
+        let (status, object) = self.api.call(method, &path, body)?;
+        let is_gone = method == "DELETE" && status == 404;
+        ensure!(is_gone || status < 300, "{path}: {status} {}", object["message"]);
+        Ok(())
     }
 
     fn get(&self, name: &str) -> anyhow::Result<Option<Value>> {
@@ -100,7 +125,8 @@ impl HttpRoute {
     }
 
     /// The `spec` for a split.
-    fn spec(&self, app: &Value, route: &Route, split: &Split) -> anyhow::Result<Value> {
+    fn spec(&self, route: &Route, split: &Split) -> anyhow::Result<Value> {
+        let app = self.app(route)?;
         let mut rule = route.gateway_rule().context("it has no [gateway]")?;
         let [new, old] = weights(split.share_percent);
         (rule["backendRefs"][0]["weight"], rule["backendRefs"][1]["weight"]) = (new, old);
@@ -110,42 +136,35 @@ impl HttpRoute {
         Ok(json!({ "parentRefs": app["spec"]["parentRefs"], "hostnames": hosts, "rules": [rule] }))
     }
 
-    /// Creates the object, or patches it if its weights are still what carve last set.
+    /// Creates the object, or replaces its `spec` if its weights are still what carve last set.
     fn put(&self, found: Option<&Value>, split: &Split) -> anyhow::Result<()> {
         let route = self.file()?;
-        let text = serde_json::to_string(split)?;
-        let (method, path, media, body) = match found {
-            None => {
-                let spec = self.spec(&self.app(&route)?, &route, split)?;
-                let labels = json!({ "app.kubernetes.io/managed-by": "carve" });
-                let metadata = json!({ "name": self.name(), "labels": labels, "annotations": { ANNOTATION: text } });
-                let object = json!({ "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
-                    "metadata": metadata, "spec": spec });
-                ("POST", self.path(""), "application/json", object)
-            }
-            Some(found) => {
-                let before = self.said(found)?;
-                let patch = patch(
-                    &weights(before.share_percent),
-                    &weights(split.share_percent),
-                    &text,
-                    &mirror(&route, split),
-                );
-                ("PATCH", self.path(&self.name()), "application/json-patch+json", patch)
-            }
+        let (spec, text) = (self.spec(&route, split)?, serde_json::to_string(split)?);
+        let Some(found) = found else {
+            let metadata = json!({ "name": self.name(), "labels": { MANAGED_BY: "carve" },
+                "annotations": { ANNOTATION: text } });
+            let object = json!({ "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+                "metadata": metadata, "spec": spec });
+            return self.send("POST", "", Some(("application/json", &object)));
         };
-        let (status, object) = self.api.call(method, &path, Some((media, &body)))?;
-        ensure!((200..300).contains(&status), "{path}: {status} {}", object["message"]);
-        Ok(())
+        let annotation = format!("/metadata/annotations/{}", ANNOTATION.replace('/', "~1"));
+        let [new, old] = weights(self.said(found)?.share_percent);
+        // The tests refuse the patch if somebody has changed the weights meanwhile.
+        let patch = json!([
+            { "op": "test", "path": format!("{BACKENDS}/0/weight"), "value": new },
+            { "op": "test", "path": format!("{BACKENDS}/1/weight"), "value": old },
+            { "op": "replace", "path": "/spec", "value": spec },
+            { "op": "replace", "path": annotation, "value": text },
+        ]);
+        self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))
     }
 
-    /// The split that carve last wrote to the object. Fails if the object is not carve's, or its weights are others.
+    /// The split that carve last wrote to the object. Fails if its weights are others.
     fn said(&self, object: &Value) -> anyhow::Result<Split> {
         let shown = self.shown();
         let text = object["metadata"]["annotations"][ANNOTATION].as_str();
         let split = text.and_then(Split::from_json);
-        let split =
-            split.with_context(|| format!("{shown} is not carve's: it has no {ANNOTATION}"))?;
+        let split = split.with_context(|| format!("{shown} has no {ANNOTATION}"))?;
         let backends = &object["spec"]["rules"][0]["backendRefs"];
         let there = [&backends[0]["weight"], &backends[1]["weight"]];
         ensure!(
@@ -158,31 +177,25 @@ impl HttpRoute {
         Ok(split)
     }
 
-    /// Removes the object, so that the app's HTTPRoute answers.
-    fn delete(&self) -> anyhow::Result<()> {
-        let path = self.path(&self.name());
-        let (status, object) = self.api.call("DELETE", &path, None)?;
-        ensure!([200, 202, 404].contains(&status), "{path}: {status} {}", object["message"]);
-        Ok(())
-    }
-
-    /// Sets the weights to 0% whatever they are, waits until the gateways have them, and removes the object.
-    fn to_old(&self) -> anyhow::Result<bool> {
+    /// Sets the weights to 0% whatever they are and, once the gateways have them, removes the object, so that the app's
+    /// HTTPRoute answers. If they do not take them, or it `is_late`, removes the object all the same. Returns whether it
+    /// is gone.
+    fn to_old(&self, is_late: bool) -> anyhow::Result<bool> {
         let Some(object) = self.object()? else { return Ok(true) };
         let none = weights(Share::NONE);
         let backends = &object["spec"]["rules"][0]["backendRefs"];
-        if [&backends[0]["weight"], &backends[1]["weight"]] != none.each_ref() {
-            let patch = json!([
-                { "op": "add", "path": "/spec/rules/0/backendRefs/0/weight", "value": none[0] },
-                { "op": "add", "path": "/spec/rules/0/backendRefs/1/weight", "value": none[1] },
-            ]);
-            let (path, media) = (self.path(&self.name()), "application/json-patch+json");
-            let (status, object) = self.api.call("PATCH", &path, Some((media, &patch)))?;
-            ensure!(status == 200, "{path}: {status} {}", object["message"]);
-            return Ok(false);
-        }
-        if is_current(&object).is_ok() {
-            self.delete()?;
+        let is_none = [&backends[0]["weight"], &backends[1]["weight"]] == none.each_ref();
+        let patch = || {
+            let set = |side: usize| {
+                let path = format!("{BACKENDS}/{side}/weight");
+                json!({ "op": "add", "path": path, "value": none[side] })
+            };
+            let patch = json!([set(0), set(1)]);
+            self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))
+        };
+        let waits = if is_none { is_current(&object).is_err() } else { patch().is_ok() };
+        if is_late || !waits {
+            self.send("DELETE", &self.name(), None)?;
         }
         Ok(false)
     }
@@ -230,7 +243,12 @@ impl Traffic for HttpRoute {
     }
 
     fn stop(&self) -> anyhow::Result<()> {
-        PATIENCE.wait_for_stop(|| self.to_old())
+        // Only this is for certain; the API may be back in a moment.
+        if let Ok(found) = self.get(&self.name()) {
+            self.ours(found)?;
+        }
+        let since = Instant::now();
+        PATIENCE.wait_for_stop(|| self.to_old(since.elapsed() > LATE))
     }
 
     fn routes(&self) -> anyhow::Result<Vec<Known>> {
@@ -260,20 +278,6 @@ fn mirror(route: &Route, split: &Split) -> Value {
         }
         None => json!([]),
     }
-}
-
-/// A JSON Patch from some weights to others, refused if somebody has changed them meanwhile.
-fn patch(before: &[Value; 2], after: &[Value; 2], text: &str, filters: &Value) -> Value {
-    let mut patch = Vec::new();
-    for side in 0..2 {
-        let path = format!("/spec/rules/0/backendRefs/{side}/weight");
-        patch.push(json!({ "op": "test", "path": path, "value": before[side] }));
-        patch.push(json!({ "op": "replace", "path": path, "value": after[side] }));
-    }
-    patch.push(json!({ "op": "add", "path": "/spec/rules/0/filters", "value": filters }));
-    let annotation = format!("/metadata/annotations/{}", ANNOTATION.replace('/', "~1"));
-    patch.push(json!({ "op": "replace", "path": annotation, "value": text }));
-    Value::Array(patch)
 }
 
 /// Checks that all gateways of an object have accepted its present form, and know its Services.

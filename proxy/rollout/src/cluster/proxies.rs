@@ -112,8 +112,7 @@ impl Traffic for ProxiesOf {
         reached: &mut bool,
     ) -> anyhow::Result<()> {
         *reached = true;
-        let is_served = |_| self.served().is_ok_and(|served| served == *split);
-        PATIENCE.wait(interrupted, late, is_served)
+        PATIENCE.wait_for_split(self, split, interrupted, late("nginx"))
     }
 
     fn served(&self) -> anyhow::Result<Split> {

@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 use evidence::gates::Gates;
 use route::Route;
 
+use crate::files::hash;
 use crate::judge::ask;
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::split::current;
@@ -25,13 +26,6 @@ pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::R
         }
     }
     Ok(())
-}
-
-/// A hash of a route file's text (FNV-1a), the same in every version.
-pub(crate) fn hash(route: &Route) -> u64 {
-    route.text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
 }
 
 /// The state of a new run that starts at the current share. Fails if the first step is not above it, or this person may
@@ -69,7 +63,7 @@ pub(super) fn started(dir: &Path, plan: Plan, route: &Route, by: &By) -> anyhow:
         trial: None,
         is_past: false,
         confirmation: Confirmation::default(),
-        file: hash(route),
+        file: hash(&route.text),
     })
 }
 

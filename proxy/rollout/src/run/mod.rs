@@ -1,6 +1,6 @@
 //! Runs the steps: sets a share, holds it and judges it; then goes to the next step, rolls back, or waits.
 
-pub(crate) mod begin;
+mod begin;
 mod order;
 mod report;
 pub mod request;

@@ -11,16 +11,20 @@ fn requests(arm: &str, side: &str, code: &str, samples: &[(f64, f64)]) -> Series
     series(&[name, ("arm", arm), ("side", side), ("code", code)], samples)
 }
 
-#[test]
-fn samples_become_counts_by_scrape() {
-    let mut sampler = Sampler {
+fn sampler() -> Sampler {
+    Sampler {
         query: String::new(),
         bounds: Bounds { fast: 0.25, in_time: None },
         last: BTreeMap::new(),
         scraped: BTreeMap::new(),
         own: None,
         counters: None,
-    };
+    }
+}
+
+#[test]
+fn samples_become_counts_by_scrape() {
+    let mut sampler = sampler();
     assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(1.0, 100.0)])]), []);
     let bucket = |le: &str, samples: &[(f64, f64)]| {
         let name = ("__name__", "edge_request_seconds_bucket");
@@ -90,14 +94,7 @@ fn a_gateways_counters_count_as_the_edges() {
         let labels = [("__name__", "gateway_requests_total"), ("code", status)];
         as_of_edge(series(&labels, samples), "new", "code")
     };
-    let mut sampler = Sampler {
-        query: String::new(),
-        bounds: Bounds { fast: 0.25, in_time: None },
-        last: BTreeMap::new(),
-        scraped: BTreeMap::new(),
-        own: None,
-        counters: None,
-    };
+    let mut sampler = sampler();
     let scrapes = [(1.0, 10.0), (2.0, 13.0)];
     let all = ["200", "204", "302", "503"].map(|status| found(status, &scrapes));
     let new = sampler.count(&all)[0].new;

@@ -72,7 +72,7 @@ fn apply(object: &mut Value, change: &Value) -> Result<(), String> {
     let parent = object.pointer_mut(parent).ok_or(format!("{path} is missing"))?;
     let key = key.replace("~1", "/");
     let place = match parent.is_array() {
-        true => &mut parent[key.parse::<usize>().unwrap()],
+        true => parent.get_mut(key.parse::<usize>().unwrap()).ok_or("out of range")?,
         false => &mut parent[key],
     };
     match change["op"].as_str().unwrap() {

@@ -82,6 +82,11 @@ impl Known {
     }
 }
 
+/// The name of carve's HTTPRoute for a route.
+pub fn gateway_object(route: &str) -> String {
+    format!("carve-{route}")
+}
+
 /// Checks what only a gateway restricts. An error names the key and says what is expected.
 pub(super) fn check(file: &RouteFile) -> anyhow::Result<()> {
     let Some(gateway) = &file.gateway else { return Ok(()) };
@@ -155,11 +160,6 @@ impl Route {
         !self.is_session() && (!has_gateway || self.gateway_shadow().is_some())
     }
 
-    /// The name of carve's HTTPRoute.
-    pub fn gateway_object(&self) -> String {
-        format!("carve-{}", self.name)
-    }
-
     /// The gateway's counters; `None` if no gateway moves the route's traffic.
     pub fn counters(&self) -> Option<Counters> {
         let Declared { requests, status } = match &self.file.gateway.as_ref()?.counts {
@@ -167,7 +167,7 @@ impl Route {
             Source::Declared(declared) => declared.clone(),
         };
         let of = |backend| {
-            requests.replace("$object", &self.gateway_object()).replace("$backend", backend)
+            requests.replace("$object", &gateway_object(&self.name)).replace("$backend", backend)
         };
         Some(Counters { new: of("0"), old: of("1"), status })
     }
