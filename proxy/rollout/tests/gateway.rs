@@ -6,6 +6,8 @@ mod support;
 
 use std::fs;
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -93,6 +95,29 @@ fn the_split_is_the_weights_of_an_object_of_its_own() {
 }
 
 #[test]
+fn a_share_is_served_once_the_gateways_have_seen_it_and_know_its_services() {
+    let stage = Stage::new("");
+    let object = || stage.api.object.lock().unwrap();
+    object().http_routes.is_unseen = true;
+    thread::scope(|scope| {
+        let split = scope.spawn(|| stage.carve(&["split", "5"]));
+        assert!(eventually(|| stage.weights() == Some((500, 9500))));
+        thread::sleep(Duration::from_secs(1));
+        assert!(!split.is_finished());
+        // One of its Services is unknown.
+        let mut seen = stage.object(NAME);
+        object().http_routes.is_unseen = false;
+        seen = object().http_routes.put(seen);
+        seen["status"]["parents"][0]["conditions"][1]["status"] = json!("False");
+        object().http_routes.all.insert(NAME.to_owned(), seen.clone());
+        thread::sleep(Duration::from_secs(1));
+        assert!(!split.is_finished());
+        object().http_routes.put(seen);
+        split.join().unwrap().unwrap();
+    });
+}
+
+#[test]
 fn a_rollback_sets_the_weights_whatever_somebody_made_of_them() {
     let stage = Stage::new("");
     stage.carve(&["split", "25"]).unwrap();
@@ -139,7 +164,8 @@ fn a_stop_that_somebody_writes_to_the_config_map_is_put_into_force() {
     let split = stage.api.object.lock().unwrap().data["qrcode.conf"].clone();
     stage.api.set(&split);
     assert!(eventually(|| stage.weights().is_none()), "{:?}", stage.weights());
-    // A move that was under way when the stop came is undone, too.
+    // A move that was under way when the stop came is undone, too, also long after.
+    thread::sleep(Duration::from_secs(2));
     let mut late = stage.object("shop");
     late["metadata"] =
         json!({ "name": NAME, "labels": { "app.kubernetes.io/managed-by": "carve" } });
