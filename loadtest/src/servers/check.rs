@@ -48,7 +48,7 @@ pub fn check(server: &Server, row: &Row, texts: &[String]) -> anyhow::Result<f64
 }
 
 /// Checks that a row's answer is the same as the others', so that none is faster because it sends less.
-fn is_same(answer: &http::Answer, answers: Answers) -> anyhow::Result<()> {
+fn is_same(answer: &http::HttpReply, answers: Answers) -> anyhow::Result<()> {
     const SAME: [(&str, &str); 2] = [("content-type", "image/png"), ("content-length", "420")];
     for (name, value) in SAME {
         ensure!(answer.header(name) == value, "{name} is {:?}, not {value}", answer.header(name));

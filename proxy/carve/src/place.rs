@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use carve::local::Settings;
-use carve::local::render::{Started, started_in};
+use carve::local::render::{StartRecord, started_in};
 use clap::{Args, ValueEnum};
 use rollout::cluster::{Cluster, ConfigMap};
 use rollout::state::By;
@@ -35,7 +35,7 @@ impl RunDir {
     }
 
     /// How the stack was started. Fails if none was; the error names the flags to give instead.
-    pub(crate) fn sides(&self, flags: &str) -> anyhow::Result<Started> {
+    pub(crate) fn sides(&self, flags: &str) -> anyhow::Result<StartRecord> {
         let run_dir = self.path()?;
         let nothing = || format!("nothing was started in {}: give {flags}", run_dir.display());
         started_in(&run_dir)?.with_context(nothing)
@@ -91,7 +91,7 @@ pub(crate) struct Place {
 
 /// Who changes something, and why.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Why {
+pub(crate) struct ReasonArgs {
     /// Why, for the log and the webhooks
     #[arg(long, default_value = "", hide_default_value = true, value_name = "WHY")]
     reason: String,
@@ -121,18 +121,18 @@ pub(crate) struct OnRoute {
 }
 
 impl OnRoute {
-    pub(crate) fn nginx(&self) -> anyhow::Result<Located> {
+    pub(crate) fn nginx(&self) -> anyhow::Result<NginxHandle> {
         self.place.nginx(self.route.as_deref())
     }
 
     /// As [`OnRoute::nginx`], for a command that changes something: records who runs it, and why.
-    pub(crate) fn nginx_because(&self, why: &Why) -> anyhow::Result<Located> {
+    pub(crate) fn nginx_because(&self, why: &ReasonArgs) -> anyhow::Result<NginxHandle> {
         self.place.nginx_because(self.route.as_deref(), why)
     }
 
     /// The nginx of a rollback. To be fast, on a cluster it copies nothing, and does not check that a named route
     /// exists.
-    pub(crate) fn nginx_to_stop(&self) -> anyhow::Result<Located> {
+    pub(crate) fn nginx_to_stop(&self) -> anyhow::Result<NginxHandle> {
         if !self.place.is_cluster() {
             return Ok(self.place.acting(self.nginx()?, ""));
         }
@@ -141,7 +141,7 @@ impl OnRoute {
             Some(route) => route.clone(),
             None => rollout::choose(cluster.routes()?, None)?,
         };
-        let nginx = Located { nginx: cluster.nginx(&self.place.dir()?, &route), _copy: None };
+        let nginx = NginxHandle { nginx: cluster.nginx(&self.place.dir()?, &route), _copy: None };
         Ok(self.place.acting(nginx, ""))
     }
 }
@@ -153,19 +153,19 @@ enum Target {
 }
 
 /// The nginx that a command works on. On a cluster it owns a temporary copy, removed when the command ends.
-pub(crate) struct Located {
+pub(crate) struct NginxHandle {
     nginx: Nginx,
     _copy: Option<TempDir>,
 }
 
-impl Drop for Located {
+impl Drop for NginxHandle {
     /// Waits until the webhooks are posted.
     fn drop(&mut self) {
         self.nginx.webhooks().finish();
     }
 }
 
-impl Deref for Located {
+impl Deref for NginxHandle {
     type Target = Nginx;
 
     fn deref(&self) -> &Nginx {
@@ -176,7 +176,7 @@ impl Deref for Located {
 impl Place {
     /// This machine's nginx, or the cluster's, with a fresh copy of the route's split and run. `route` may be `None` if
     /// there is only one route. Fails if there is no such route, or the folder or the cluster cannot be used.
-    pub(crate) fn nginx(&self, route: Option<&str>) -> anyhow::Result<Located> {
+    pub(crate) fn nginx(&self, route: Option<&str>) -> anyhow::Result<NginxHandle> {
         let dir = self.dir()?;
         if self.is_cluster() {
             fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
@@ -184,20 +184,27 @@ impl Place {
             let route = rollout::choose(cluster.routes()?, route)?;
             // A folder of its own: `carve serve` works in the other one.
             let copy = tempfile::Builder::new().prefix("command-").tempdir_in(&dir)?;
-            return Ok(Located { nginx: cluster.copied(copy.path(), &route)?, _copy: Some(copy) });
+            return Ok(NginxHandle {
+                nginx: cluster.copied(copy.path(), &route)?,
+                _copy: Some(copy),
+            });
         }
         self.check_is_here()?;
         let route = rollout::choose_here(&dir, route)?;
-        Ok(Located { nginx: Nginx::here(dir, route, self.admin()?), _copy: None })
+        Ok(NginxHandle { nginx: Nginx::here(dir, route, self.admin()?), _copy: None })
     }
 
     /// As [`Place::nginx`], for a command that changes something: records who runs it, and why.
-    pub(crate) fn nginx_because(&self, route: Option<&str>, why: &Why) -> anyhow::Result<Located> {
+    pub(crate) fn nginx_because(
+        &self,
+        route: Option<&str>,
+        why: &ReasonArgs,
+    ) -> anyhow::Result<NginxHandle> {
         Ok(self.acting(self.nginx(route)?, &why.reason))
     }
 
     /// Records who runs the command, and why, and starts the webhooks.
-    pub(crate) fn acting(&self, mut located: Located, reason: &str) -> Located {
+    pub(crate) fn acting(&self, mut located: NginxHandle, reason: &str) -> NginxHandle {
         let by = By { actor: self.actor(), reason: reason.to_owned() };
         located.nginx = located.nginx.clone().acting(by, self.webhooks());
         located

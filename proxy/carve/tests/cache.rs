@@ -6,7 +6,7 @@ mod support;
 
 use std::fs;
 
-use carve::local::http::Answer;
+use carve::local::http::HttpReply;
 use carve::local::{Share, Stack};
 use contract::{Target, case, run};
 use service_kit::testing::repository;
@@ -41,7 +41,7 @@ fn asked(stack: &Stack) -> u64 {
 }
 
 /// Asks for a picture. Also returns whether nginx had to ask qr-service.
-fn ask(stack: &Stack, text: &str, headers: &[(&str, &str)]) -> (Answer, bool) {
+fn ask(stack: &Stack, text: &str, headers: &[(&str, &str)]) -> (HttpReply, bool) {
     let before = asked(stack);
     let answer = get(&format!("{}/qrcode?text={text}", stack.url()), headers);
     (answer, asked(stack) > before)

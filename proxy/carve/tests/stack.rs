@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use carve::local::http::Answer;
+use carve::local::http::HttpReply;
 use carve::local::supervisor::Supervisor;
 use carve::local::{Addresses, Settings, http};
 use rustix::process::{Pid, Signal, kill_process};
@@ -93,7 +93,7 @@ fn client() -> Agent {
     http::client(Duration::from_secs(20))
 }
 
-fn get(url: &str) -> Answer {
+fn get(url: &str) -> HttpReply {
     http::get(&client(), url, &[]).unwrap()
 }
 

@@ -20,24 +20,24 @@ use http_body::Body as _;
 
 use route::Body;
 
-use crate::asked::Asked;
 use crate::fields::AllFields;
-use crate::queue::{Queue, Queued};
-use crate::record::Kept;
-use crate::routes::{self, Watched};
+use crate::mirrored::MirroredRequest;
+use crate::queue::{Queue, QueuedRequest};
+use crate::record::RecentRecords;
+use crate::routes::{self, ComparedRoute};
 
-pub(crate) fn router(queue: Queue, routes: Arc<[Arc<Watched>]>) -> Router {
+pub(crate) fn router(queue: Queue, routes: Arc<[Arc<ComparedRoute>]>) -> Router {
     Router::new().fallback(take).with_state((queue, routes))
 }
 
-type Routes = Arc<[Arc<Watched>]>;
+type Routes = Arc<[Arc<ComparedRoute>]>;
 
 async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) -> StatusCode {
     let Some(watched) = routes::find(&routes, &request) else {
         queue.metrics.unknown.inc();
         return StatusCode::NO_CONTENT;
     };
-    let Some(mut asked) = Asked::of(&request, &watched.sent_headers) else {
+    let Some(mut asked) = MirroredRequest::of(&request, &watched.sent_headers) else {
         return StatusCode::NO_CONTENT;
     };
     let longest = match watched.route.body() {
@@ -56,12 +56,12 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
             Err(_) => return StatusCode::NO_CONTENT, // nginx closed the connection within the body
         }
     }
-    queue.put(Queued { asked, watched: Arc::clone(watched), room });
+    queue.put(QueuedRequest { asked, watched: Arc::clone(watched), room });
     StatusCode::NO_CONTENT
 }
 
 /// The admin routes that only the shadow has.
-pub(crate) fn admin_router(kept: Arc<Kept>, fields: Arc<AllFields>) -> Router {
+pub(crate) fn admin_router(kept: Arc<RecentRecords>, fields: Arc<AllFields>) -> Router {
     let mismatches = async move || shown(kept.to_json());
     let fields = async move || shown(fields.to_json());
     Router::new().route("/mismatches", get(mismatches)).route("/fields", get(fields))

@@ -21,9 +21,9 @@ use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 use tokio::time::timeout;
 
-use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
-use crate::content::{Collector, Content, Limits, TooLong, Undecoded, decoded};
-use crate::routes::Watched;
+use crate::content::{Collector, Content, DecodeError, Limits, TooLong, decoded};
+use crate::mirrored::{MirroredRequest, REQUEST_ID, SHADOW_MARK};
+use crate::routes::ComparedRoute;
 #[cfg(feature = "tls")]
 use crate::tls;
 use crate::unix::{self, UnixConnector};
@@ -52,7 +52,7 @@ pub(crate) enum Reason {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ReceivedAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     /// The body: first as received, later decoded for the judge.
@@ -61,11 +61,11 @@ pub(crate) struct Answer {
     pub(crate) received_bytes: u64,
 }
 
-impl Answer {
+impl ReceivedAnswer {
     /// The answer as judges see it; without its body if that was not kept.
     pub(crate) fn for_judge(&self) -> crate::judge::Answer<'_> {
         let body: &[u8] = match &self.content {
-            Content::Kept(body) => body,
+            Content::RecentRecords(body) => body,
             Content::Digested(_) => &[],
         };
         crate::judge::Answer { status: self.status.as_u16(), headers: &self.headers, body }
@@ -78,9 +78,9 @@ impl Answer {
 
     fn decoded(self, limits: &Limits) -> Result<Self, Failure> {
         match decoded(&self.headers, self.content, limits) {
-            Ok(content) => Ok(Answer { content, ..self }),
-            Err(Undecoded::TooLong) => Err(too_large(self.status, limits)),
-            Err(Undecoded::Broken(why)) => {
+            Ok(content) => Ok(ReceivedAnswer { content, ..self }),
+            Err(DecodeError::TooLong) => Err(too_large(self.status, limits)),
+            Err(DecodeError::Broken(why)) => {
                 let detail = format!("content-encoding {why}");
                 Err(Failure { reason: Reason::Broken, detail, status: Some(self.status) })
             }
@@ -102,7 +102,7 @@ pub(crate) struct Failure {
 pub(crate) struct Reply {
     /// The time from before a connection is chosen to the last byte of the body.
     pub(crate) elapsed: Duration,
-    pub(crate) outcome: Result<Answer, Failure>,
+    pub(crate) outcome: Result<ReceivedAnswer, Failure>,
 }
 
 impl Reply {
@@ -134,7 +134,7 @@ impl Client {
     /// A client for the sides of these routes. Fails if one of them is behind TLS, and the file of authorities cannot
     /// be read or this program was built without TLS.
     #[cfg_attr(not(feature = "tls"), expect(unused_variables, reason = "for TLS alone"))]
-    pub(crate) fn new(authorities: &Path, routes: &[Arc<Watched>]) -> anyhow::Result<Self> {
+    pub(crate) fn new(authorities: &Path, routes: &[Arc<ComparedRoute>]) -> anyhow::Result<Self> {
         let needs_tls = routes.iter().any(|it| is_tls(&it.old) || is_tls(&it.new));
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -170,7 +170,12 @@ impl Client {
     }
 
     /// Sends `asked` to the side at `base`, and measures the time until the whole answer has arrived.
-    pub(crate) async fn ask(&self, base: &SideUrl, asked: &Asked, limits: &Limits) -> Reply {
+    pub(crate) async fn ask(
+        &self,
+        base: &SideUrl,
+        asked: &MirroredRequest,
+        limits: &Limits,
+    ) -> Reply {
         let start = Instant::now();
         let outcome = timeout(limits.timeout, self.exchange(base, asked, limits)).await;
         let outcome = outcome.unwrap_or_else(|_| {
@@ -183,9 +188,9 @@ impl Client {
     async fn exchange(
         &self,
         base: &SideUrl,
-        asked: &Asked,
+        asked: &MirroredRequest,
         limits: &Limits,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ReceivedAnswer, Failure> {
         let request = request_to(base, asked).map_err(|error| failure(Reason::Broken, &error))?;
         let response = self.send(base, request).await.map_err(|error| {
             let reason = if error.is_connect() { Reason::Connect } else { Reason::Broken };
@@ -211,7 +216,7 @@ impl Client {
             return Err(Failure { reason: Reason::Unavailable, detail, status: Some(status) });
         }
         let content = collector.finish();
-        Ok(Answer { status, headers, received_bytes: content.bytes(), content })
+        Ok(ReceivedAnswer { status, headers, received_bytes: content.bytes(), content })
     }
 }
 
@@ -244,7 +249,10 @@ fn url(base: &SideUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
 }
 
 /// The request to this side, with the client's host if it is known, and the shadow's mark.
-fn request_to(base: &SideUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, http::Error> {
+fn request_to(
+    base: &SideUrl,
+    asked: &MirroredRequest,
+) -> Result<Request<Full<Bytes>>, http::Error> {
     let mut request = Request::builder()
         .method(asked.method.clone())
         .uri(url(base, asked.target.clone())?)

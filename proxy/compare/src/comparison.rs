@@ -7,20 +7,20 @@ use crate::judge::Differences;
 use route::Share;
 use serde_json::Value;
 
-use crate::asked::Asked;
-use crate::client::{Answer, Client, Reply};
-use crate::routes::Watched;
+use crate::client::{Client, ReceivedAnswer, Reply};
+use crate::mirrored::MirroredRequest;
+use crate::result::{self, Outcome, PairResult};
+use crate::routes::ComparedRoute;
 use crate::side::Side;
-use crate::verdict::{self, Outcome, Verdict};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     pub(crate) route: Arc<str>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: MirroredRequest,
     pub(crate) time: SystemTime,
-    pub(crate) new: Seen,
-    pub(crate) old: Seen,
-    pub(crate) verdict: Verdict,
+    pub(crate) new: SideResult,
+    pub(crate) old: SideResult,
+    pub(crate) verdict: PairResult,
     /// After a mismatch: when the pair was asked once more, and the outcome then.
     pub(crate) again: Option<(SystemTime, Outcome)>,
     /// How long the user's own judge program took; zero if the judge has none.
@@ -29,7 +29,7 @@ pub(crate) struct Comparison {
 
 /// A side's reply and, unless the sides match, the judge's description of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct SideResult {
     pub(crate) reply: Reply,
     pub(crate) description: Option<Value>,
 }
@@ -47,7 +47,7 @@ impl Comparison {
 #[derive(Clone, Debug)]
 pub(crate) struct Comparer {
     pub(crate) client: Client,
-    pub(crate) watched: Arc<Watched>,
+    pub(crate) watched: Arc<ComparedRoute>,
     /// Whether descriptions may quote the answers.
     pub(crate) keep_text: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Comparer {
 impl Comparer {
     /// Compares the answers of both sides. If they differ, asks once more where that is safe, since a fault of both that
     /// begins or ends between the two requests is no side's. Not where noise is measured, which is not asked again.
-    pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
+    pub(crate) async fn compare(&self, asked: MirroredRequest) -> Comparison {
         let first = self.compare_once(asked).await;
         let is_noisy = self.watched.route.file.shadow.noise != Share::NONE;
         if first.verdict.outcome != Outcome::Mismatch || !first.asked.method.is_safe() || is_noisy {
@@ -68,15 +68,15 @@ impl Comparer {
         };
         let again = Some((second.time, second.verdict.outcome));
         let judged_elsewhere = first.judged_elsewhere + second.judged_elsewhere;
-        let verdict = Verdict { outcome, ..first.verdict };
+        let verdict = PairResult { outcome, ..first.verdict };
         Comparison { verdict, again, judged_elsewhere, ..first }
     }
 
     /// Sends the request to one side after the other. The order is random, because the second request finds warm caches
     /// and processors.
-    async fn compare_once(&self, asked: Asked) -> Comparison {
+    async fn compare_once(&self, asked: MirroredRequest) -> Comparison {
         let time = SystemTime::now();
-        let Watched { new, old, limits, .. } = &*self.watched;
+        let ComparedRoute { new, old, limits, .. } = &*self.watched;
         let (new, old) = if fastrand::bool() {
             let new = self.client.ask(new, &asked, limits).await;
             (new, self.client.ask(old, &asked, limits).await)
@@ -95,8 +95,8 @@ impl Comparer {
             judge(&watched, &asked, new, old, keep_text)
         });
         let (new, old, verdict) = judged.await.unwrap_or_else(|_| {
-            let bare = |reply| Seen { reply, description: None };
-            (bare(new), bare(old), Verdict::unjudged("the judge panicked"))
+            let bare = |reply| SideResult { reply, description: None };
+            (bare(new), bare(old), PairResult::unjudged("the judge panicked"))
         });
         let judged_elsewhere = if has_program { begun.elapsed() } else { Duration::ZERO };
         Comparison { route, asked, time, new, old, verdict, again: None, judged_elsewhere }
@@ -104,8 +104,8 @@ impl Comparer {
 
     /// Sends the request to the old side twice and compares the answers; `None` if they cannot be judged. If an answer
     /// may come from a cache, the second request bypasses it.
-    pub(crate) async fn old_with_itself(&self, asked: &Asked) -> Option<Noise> {
-        let Watched { old, limits, .. } = &*self.watched;
+    pub(crate) async fn old_with_itself(&self, asked: &MirroredRequest) -> Option<Noise> {
+        let ComparedRoute { old, limits, .. } = &*self.watched;
         let parameter = self.watched.route.file.shadow.fresh_parameter.as_deref();
         let fresh = asked.fresh(parameter);
         let first = self.client.ask(old, asked, limits).await;
@@ -121,7 +121,7 @@ impl Comparer {
         let (watched, asked) = (Arc::clone(&self.watched), asked.clone());
         let judged = tokio::task::spawn_blocking(move || {
             let (first, second) = (first.decoded(&watched.limits), second.decoded(&watched.limits));
-            verdict::compare_with_itself(&watched.judge, &asked, &first, &second)
+            result::compare_with_itself(&watched.judge, &asked, &first, &second)
         });
         judged.await.ok().flatten().map(|verdict| Noise::Judged(verdict.differences))
     }
@@ -153,20 +153,20 @@ fn is_cached(reply: &Reply) -> bool {
 }
 
 fn judge(
-    watched: &Watched,
-    asked: &Asked,
+    watched: &ComparedRoute,
+    asked: &MirroredRequest,
     new: Reply,
     old: Reply,
     keep_text: bool,
-) -> (Seen, Seen, Verdict) {
+) -> (SideResult, SideResult, PairResult) {
     let (new, old) = (new.decoded(&watched.limits), old.decoded(&watched.limits));
-    let verdict = verdict::judge(&watched.judge, asked, &new, &old);
+    let verdict = result::judge(&watched.judge, asked, &new, &old);
     let seen = |reply: Reply| {
         let answer = reply.outcome.as_ref().ok().filter(|_| verdict.outcome != Outcome::Match);
-        let describe = |answer: &Answer| {
+        let describe = |answer: &ReceivedAnswer| {
             watched.judge.describe(&asked.for_judge(), &answer.for_judge(), keep_text)
         };
-        Seen { description: answer.and_then(describe), reply }
+        SideResult { description: answer.and_then(describe), reply }
     };
     (seen(new), seen(old), verdict)
 }

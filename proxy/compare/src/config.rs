@@ -13,7 +13,7 @@ use service_kit::arguments::{check_listeners, time, timeout};
 
 use crate::client::Client;
 use crate::queue::Pace;
-use crate::routes::{self, Watched};
+use crate::routes::{self, ComparedRoute};
 
 /// The most connections at once. The proxy opens one for each mirrored request in progress.
 const MAX_CONNECTIONS: u32 = 1024;
@@ -87,7 +87,7 @@ pub struct Arguments {
 pub struct Config {
     pub(crate) settings: Arguments,
     pub(crate) client: Client,
-    pub(crate) routes: Vec<Arc<Watched>>,
+    pub(crate) routes: Vec<Arc<ComparedRoute>>,
 }
 
 impl Arguments {

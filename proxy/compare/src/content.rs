@@ -30,7 +30,7 @@ pub(crate) struct Limits {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    Kept(Bytes),
+    RecentRecords(Bytes),
     /// The digest of a body that was too long to keep.
     Digested(Digest),
 }
@@ -38,14 +38,14 @@ pub(crate) enum Content {
 impl Content {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Content::Kept(body) => body.len() as u64,
+            Content::RecentRecords(body) => body.len() as u64,
             Content::Digested(digest) => digest.bytes(),
         }
     }
 
     pub(crate) fn digest(&self) -> Digest {
         match self {
-            Content::Kept(body) => Digest::of(body),
+            Content::RecentRecords(body) => Digest::of(body),
             Content::Digested(digest) => digest.clone(),
         }
     }
@@ -98,7 +98,7 @@ impl Collector {
     }
 
     pub(crate) fn finish(self) -> Content {
-        self.digest.map_or_else(|| Content::Kept(self.kept.into()), Content::Digested)
+        self.digest.map_or_else(|| Content::RecentRecords(self.kept.into()), Content::Digested)
     }
 }
 
@@ -115,7 +115,7 @@ impl Write for Collector {
 
 /// Why a body could not be decoded.
 #[derive(Debug)]
-pub(crate) enum Undecoded {
+pub(crate) enum DecodeError {
     TooLong,
     /// The coding and the decoder's error.
     Broken(String),
@@ -127,7 +127,7 @@ pub(crate) fn decoded(
     headers: &HeaderMap,
     content: Content,
     limits: &Limits,
-) -> Result<Content, Undecoded> {
+) -> Result<Content, DecodeError> {
     let mut content = content;
     let codings: Vec<String> = headers
         .get_all(CONTENT_ENCODING)
@@ -138,7 +138,7 @@ pub(crate) fn decoded(
         .collect();
     for (left, coding) in codings.iter().enumerate().rev() {
         // Answers to HEAD, and 204 and 304, have no body.
-        let Content::Kept(encoded) = &content else { break };
+        let Content::RecentRecords(encoded) = &content else { break };
         if encoded.is_empty() {
             break;
         }
@@ -149,8 +149,8 @@ pub(crate) fn decoded(
         match decode(coding, encoded, &mut collector) {
             None => break,
             Some(Ok(())) => content = collector.finish(),
-            Some(Err(_)) if collector.is_too_long => return Err(Undecoded::TooLong),
-            Some(Err(error)) => return Err(Undecoded::Broken(format!("{coding}: {error}"))),
+            Some(Err(_)) if collector.is_too_long => return Err(DecodeError::TooLong),
+            Some(Err(error)) => return Err(DecodeError::Broken(format!("{coding}: {error}"))),
         }
     }
     Ok(content)

@@ -5,7 +5,6 @@
 //! its results; [`judge`] decides whether two answers are the same.
 
 mod app;
-mod asked;
 mod budget;
 mod client;
 mod comparison;
@@ -14,17 +13,18 @@ mod content;
 mod fields;
 pub mod judge;
 mod metrics;
+mod mirrored;
 mod offline;
 mod pairs;
 mod queue;
 mod record;
+mod result;
 mod routes;
 mod service;
 mod side;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod unix;
-mod verdict;
 
 use anyhow::Context;
 pub use config::{Arguments, Config};

@@ -21,10 +21,10 @@ use strum::VariantArray;
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Noise};
-use crate::pairs::{Event, Thresholds, Took};
-use crate::routes::Watched;
+use crate::pairs::{Event, Thresholds, Timing};
+use crate::result::Outcome;
+use crate::routes::ComparedRoute;
 use crate::side::Side;
-use crate::verdict::Outcome;
 
 type Name = Arc<str>;
 /// The route, and other labels.
@@ -74,8 +74,8 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(routes: &[Arc<Watched>]) -> Self {
-        let thresholds = |watched: &Arc<Watched>| {
+    pub(crate) fn new(routes: &[Arc<ComparedRoute>]) -> Self {
+        let thresholds = |watched: &Arc<ComparedRoute>| {
             let margin = watched.route.file.shadow.slower.clone();
             (Arc::from(watched.name()), Thresholds::new(margin))
         };
@@ -114,7 +114,7 @@ impl Metrics {
     }
 
     /// Creates every series of a route. Drops each guard at once, since it locks the family.
-    fn make_series(&self, watched: &Watched) {
+    fn make_series(&self, watched: &ComparedRoute) {
         let route = &Name::from(watched.name());
         drop(self.dropped.get_or_create(&of(route, [])));
         drop(self.pairs.get_or_create(&of(route, [])));
@@ -164,7 +164,7 @@ impl Metrics {
         let route = &comparison.route;
         self.pairs.get_or_create(&of(route, [])).inc();
         let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
-        let took = |side| Took::of(comparison.reply(side));
+        let took = |side| Timing::of(comparison.reply(side));
         let (new, old) = (took(Side::New), took(Side::Old));
         for (event, worse) in thresholds.entry(Arc::clone(route)).or_default().discordant(new, old)
         {
@@ -218,7 +218,7 @@ impl Metrics {
 
 /// The metrics of the judges that run a program (`exec`).
 #[derive(Debug)]
-struct Judges(Vec<Arc<Watched>>);
+struct Judges(Vec<Arc<ComparedRoute>>);
 
 impl Collector for Judges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {

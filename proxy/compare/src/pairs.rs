@@ -13,7 +13,7 @@ use std::time::Duration;
 use route::Slower;
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::client::{Answer, Reply};
+use crate::client::{ReceivedAnswer, Reply};
 use crate::side::Side;
 
 /// How many of the old side's last answers the thresholds are computed from.
@@ -56,7 +56,7 @@ impl Thresholds {
     }
 
     /// The events that happened to only one side of the pair, each with that side. Then records the old side's time.
-    pub(crate) fn discordant(&mut self, new: Took, old: Took) -> Vec<(Event, Side)> {
+    pub(crate) fn discordant(&mut self, new: Timing, old: Timing) -> Vec<(Event, Side)> {
         let mut found = Vec::new();
         let mut check = |event, new: bool, old: bool| match (new, old) {
             (true, false) => found.push((event, Side::New)),
@@ -93,16 +93,17 @@ impl Thresholds {
 
 /// One side's result in a pair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Took {
+pub(crate) struct Timing {
     /// No answer, or a status of 500 and more.
     pub(crate) has_failed: bool,
     pub(crate) elapsed: Duration,
 }
 
-impl Took {
+impl Timing {
     pub(crate) fn of(reply: &Reply) -> Self {
-        let is_error = |answer: &Answer| answer.status.is_server_error() && !answer.has_declined();
-        Took { has_failed: reply.outcome.as_ref().map_or(true, is_error), elapsed: reply.elapsed }
+        let is_error =
+            |answer: &ReceivedAnswer| answer.status.is_server_error() && !answer.has_declined();
+        Timing { has_failed: reply.outcome.as_ref().map_or(true, is_error), elapsed: reply.elapsed }
     }
 }
 

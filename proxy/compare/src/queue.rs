@@ -11,10 +11,10 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::asked::Asked;
 use crate::budget::{Budget, Turns};
 use crate::metrics::Metrics;
-use crate::routes::Watched;
+use crate::mirrored::MirroredRequest;
+use crate::routes::ComparedRoute;
 
 /// The memory for the bodies of all requests that wait or are in progress. A queue holds a hundred requests, a body may
 /// have up to 1 GiB, but on a cluster the whole process may use only 64 MiB.
@@ -24,15 +24,15 @@ const MAX_BODIES_BYTES: usize = 16 << 20;
 #[derive(Clone)]
 pub(crate) struct Queue {
     /// The queue of each route, by the route's name.
-    senders: Arc<HashMap<String, Sender<Queued>>>,
+    senders: Arc<HashMap<String, Sender<QueuedRequest>>>,
     bytes: Arc<Semaphore>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 /// A request and its route.
-pub(crate) struct Queued {
-    pub(crate) asked: Asked,
-    pub(crate) watched: Arc<Watched>,
+pub(crate) struct QueuedRequest {
+    pub(crate) asked: MirroredRequest,
+    pub(crate) watched: Arc<ComparedRoute>,
     /// Held until the comparison is done.
     pub(crate) room: Room,
 }
@@ -42,7 +42,7 @@ type Room = OwnedSemaphorePermit;
 
 /// The receiving end of the queues. It ends once every [`Queue`] is dropped and no request is left.
 pub(crate) struct Waiting {
-    receivers: Vec<Receiver<Queued>>,
+    receivers: Vec<Receiver<QueuedRequest>>,
     metrics: Arc<Metrics>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Pace {
 /// Both ends of a queue of at most `length` requests for each route.
 pub(crate) fn queue(
     length: usize,
-    routes: &[Arc<Watched>],
+    routes: &[Arc<ComparedRoute>],
     metrics: &Arc<Metrics>,
 ) -> (Queue, Waiting) {
     let (senders, receivers) = routes
@@ -78,7 +78,7 @@ pub(crate) fn queue(
 
 impl Queue {
     /// Reserves memory for a body of this length. If there is none, counts the request as dropped and returns `None`.
-    pub(crate) fn room_for(&self, body_bytes: usize, watched: &Watched) -> Option<Room> {
+    pub(crate) fn room_for(&self, body_bytes: usize, watched: &ComparedRoute) -> Option<Room> {
         let bytes = u32::try_from(body_bytes).ok();
         let room =
             bytes.and_then(|bytes| Arc::clone(&self.bytes).try_acquire_many_owned(bytes).ok());
@@ -89,7 +89,7 @@ impl Queue {
     }
 
     /// Queues a request; drops and counts it if the queue is full.
-    pub(crate) fn put(&self, queued: Queued) {
+    pub(crate) fn put(&self, queued: QueuedRequest) {
         let Some(sender) = self.senders.get(queued.watched.name()) else { return };
         // Counts before sending, since a worker might otherwise take the request out before it is counted.
         self.metrics.queue_depth.inc();
@@ -105,7 +105,7 @@ impl Queue {
 impl Waiting {
     /// Runs `work` on each request within the limits of `pace`. `work` returns the time that it took in other
     /// processes. Returns once the queues have ended and all work is done.
-    pub(crate) async fn work<F>(self, pace: Pace, work: impl Fn(Queued) -> F)
+    pub(crate) async fn work<F>(self, pace: Pace, work: impl Fn(QueuedRequest) -> F)
     where
         F: Future<Output = Duration> + Send + 'static,
     {
@@ -118,11 +118,11 @@ impl Waiting {
 }
 
 async fn work_of_route<F>(
-    mut receiver: Receiver<Queued>,
+    mut receiver: Receiver<QueuedRequest>,
     concurrency: usize,
     mut turns: Turns,
     metrics: &Metrics,
-    work: &impl Fn(Queued) -> F,
+    work: &impl Fn(QueuedRequest) -> F,
 ) where
     F: Future<Output = Duration> + Send + 'static,
 {

@@ -12,9 +12,9 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::client::Reason;
-use crate::comparison::{Comparison, Seen};
+use crate::comparison::{Comparison, SideResult};
 use crate::content::Content;
-use crate::verdict::Outcome;
+use crate::result::Outcome;
 
 /// How many mismatches are kept, and how many failures.
 const MAX_KEPT: usize = 100;
@@ -41,7 +41,7 @@ pub(crate) struct Record {
     detail: Option<String>,
     /// The listed differences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    differences: Vec<ShownDifference>,
+    differences: Vec<DifferenceRecord>,
     /// The number of further differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences_not_listed: Option<NonZero<usize>>,
@@ -52,14 +52,14 @@ pub(crate) struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
     /// Path and query.
-    target: Digested,
-    new: Shown,
-    old: Shown,
+    target: BodyDigest,
+    new: ReplyRecord,
+    old: ReplyRecord,
 }
 
 /// A difference, with the differing values if texts are kept.
 #[derive(Clone, Debug, Serialize)]
-struct ShownDifference {
+struct DifferenceRecord {
     kind: Kind,
     /// A header's name, a JSON Pointer, an offset or a line.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -70,7 +70,7 @@ struct ShownDifference {
 
 /// Length and digest of bytes, and the bytes themselves if texts are kept.
 #[derive(Clone, Debug, Serialize)]
-struct Digested {
+struct BodyDigest {
     bytes: u64,
     digest: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,18 +78,18 @@ struct Digested {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Shown {
+struct ReplyRecord {
     seconds: f64,
     #[serde(flatten)]
-    outcome: ShownOutcome,
+    outcome: OutcomeRecord,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-enum ShownOutcome {
+enum OutcomeRecord {
     Answered {
         status: u16,
-        body: Digested,
+        body: BodyDigest,
         /// The judge's description of the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         seen: Option<Value>,
@@ -104,7 +104,7 @@ impl Record {
     pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
         let Comparison { route, asked, time, new, old, verdict, again, .. } = comparison;
         let listed = verdict.differences.as_ref().map_or(&[][..], Differences::listed);
-        let shown = |difference: &Difference| ShownDifference {
+        let shown = |difference: &Difference| DifferenceRecord {
             kind: difference.kind.clone(),
             place: difference.place.clone(),
             detail: keep_text.then(|| difference.detail.clone()),
@@ -129,9 +129,9 @@ impl Record {
                 .request_id
                 .as_ref()
                 .map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned()),
-            target: Digested::of(asked.target.as_str().as_bytes(), keep_text),
-            new: Shown::of(new, keep_text),
-            old: Shown::of(old, keep_text),
+            target: BodyDigest::of(asked.target.as_str().as_bytes(), keep_text),
+            new: ReplyRecord::of(new, keep_text),
+            old: ReplyRecord::of(old, keep_text),
         }
     }
 }
@@ -157,11 +157,11 @@ impl fmt::Display for Record {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ReplyRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
-            ShownOutcome::Failed { detail, .. } => f.write_str(detail),
-            ShownOutcome::Answered { status, body, .. } => {
+            OutcomeRecord::Failed { detail, .. } => f.write_str(detail),
+            OutcomeRecord::Answered { status, body, .. } => {
                 write!(f, "{status}, {} bytes", body.bytes)
             }
         }
@@ -172,10 +172,10 @@ impl fmt::Display for Shown {
 static SALT: LazyLock<[[u8; 8]; 4]> =
     LazyLock::new(|| [(); 4].map(|()| RandomState::new().hash_one(0).to_ne_bytes()));
 
-impl Digested {
+impl BodyDigest {
     fn of(bytes: &[u8], keep: bool) -> Self {
         let salted = Sha256::new_with_prefix(SALT.as_flattened());
-        Digested {
+        BodyDigest {
             bytes: bytes.len() as u64,
             digest: format!("{:x}", salted.chain_update(bytes).finalize()),
             content: keep.then(|| String::from_utf8_lossy(bytes).into_owned()),
@@ -183,35 +183,36 @@ impl Digested {
     }
 }
 
-impl Shown {
-    fn of(seen: &Seen, keep_text: bool) -> Self {
+impl ReplyRecord {
+    fn of(seen: &SideResult, keep_text: bool) -> Self {
         let outcome = match &seen.reply.outcome {
-            Ok(answer) => ShownOutcome::Answered {
+            Ok(answer) => OutcomeRecord::Answered {
                 status: answer.status.as_u16(),
                 body: match &answer.content {
                     // Shows the body only with texts: an error's body may repeat the query.
-                    Content::Kept(body) => {
+                    Content::RecentRecords(body) => {
                         let is_short = body.len() <= MAX_SHOWN_BYTES;
                         let keep = keep_text && is_short && std::str::from_utf8(body).is_ok();
-                        Digested::of(body, keep)
+                        BodyDigest::of(body, keep)
                     }
-                    Content::Digested(digest) => {
-                        Digested { bytes: digest.bytes(), ..Digested::of(&digest.whole(), false) }
-                    }
+                    Content::Digested(digest) => BodyDigest {
+                        bytes: digest.bytes(),
+                        ..BodyDigest::of(&digest.whole(), false)
+                    },
                 },
                 seen: seen.description.clone(),
             },
             Err(failure) => {
-                ShownOutcome::Failed { failed: failure.reason, detail: failure.detail.clone() }
+                OutcomeRecord::Failed { failed: failure.reason, detail: failure.detail.clone() }
             }
         };
-        Shown { seconds: seen.reply.elapsed.as_secs_f64(), outcome }
+        ReplyRecord { seconds: seen.reply.elapsed.as_secs_f64(), outcome }
     }
 }
 
 /// The last comparisons that did not match.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Sorts>);
+pub(crate) struct RecentRecords(Mutex<Sorts>);
 
 /// The records, newest first. Failures have a list of their own, so that an outage does not push out all mismatches.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -220,7 +221,7 @@ struct Sorts {
     failures: VecDeque<Record>,
 }
 
-impl Kept {
+impl RecentRecords {
     pub(crate) fn keep(&self, record: Record) {
         let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sort = match record.result {

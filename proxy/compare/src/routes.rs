@@ -16,7 +16,7 @@ const ROUTE_NAME: &str = "x-route-name";
 
 /// A route with everything needed to compare its sides.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct ComparedRoute {
     pub(crate) route: Route,
     pub(crate) judge: Judge,
     pub(crate) new: SideUrl,
@@ -26,7 +26,7 @@ pub(crate) struct Watched {
     pub(crate) limits: Limits,
 }
 
-impl Watched {
+impl ComparedRoute {
     /// `new`, `old` and `timeout` are used if the route does not name its own. Fails if a header name is invalid or the
     /// judge cannot be made.
     pub(crate) fn of(
@@ -41,7 +41,7 @@ impl Watched {
         let judge = Judge::new(&route.file.judge, named(route.compared_headers())?)
             .with_context(|| format!("{}.toml", route.name))?;
         let shadow = &route.file.shadow;
-        Ok(Watched {
+        Ok(ComparedRoute {
             limits: Limits {
                 timeout: shadow.timeout.map_or(timeout, |time| time.0),
                 max_bytes: shadow.max_answer.0,
@@ -67,19 +67,19 @@ pub(crate) fn load(
     new: &SideUrl,
     old: &SideUrl,
     timeout: Duration,
-) -> anyhow::Result<(CarveFile, Vec<Arc<Watched>>)> {
+) -> anyhow::Result<(CarveFile, Vec<Arc<ComparedRoute>>)> {
     let (carve, mut routes) = route::load(folder)?;
     routes.sort_by_key(|route| route.file.path.rank());
     let mirrored = routes.into_iter().filter(|route| !route.is_session());
-    let watched = mirrored.map(|route| Watched::of(route, new, old, timeout).map(Arc::new));
+    let watched = mirrored.map(|route| ComparedRoute::of(route, new, old, timeout).map(Arc::new));
     Ok((carve, watched.collect::<anyhow::Result<_>>()?))
 }
 
 /// A request's route: the one that nginx names in a header, else the one of its path.
 pub(crate) fn find<'a, B>(
-    routes: &'a [Arc<Watched>],
+    routes: &'a [Arc<ComparedRoute>],
     request: &Request<B>,
-) -> Option<&'a Arc<Watched>> {
+) -> Option<&'a Arc<ComparedRoute>> {
     match request.headers().get(ROUTE_NAME) {
         Some(name) => routes.iter().find(|one| one.name().as_bytes() == name.as_bytes()),
         None => {

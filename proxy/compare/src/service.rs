@@ -14,9 +14,9 @@ use crate::comparison::{Comparer, Noise};
 use crate::config::Config;
 use crate::fields::AllFields;
 use crate::metrics::Metrics;
-use crate::queue::{Queued, queue};
-use crate::record::{Kept, Record};
-use crate::verdict::Outcome;
+use crate::queue::{QueuedRequest, queue};
+use crate::record::{RecentRecords, Record};
+use crate::result::Outcome;
 
 /// Accepts and compares requests until SIGTERM or SIGINT. After the signal, it still compares the queued requests
 /// within the drain timeout. Fails if a port cannot be bound, or the comparisons end before a signal.
@@ -35,7 +35,7 @@ pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::
         }
     }
     let metrics = Arc::new(Metrics::new(&routes));
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(RecentRecords::default());
     let (queue, queued) = queue(settings.queue_length as usize, &routes, &metrics);
     let fields = Arc::new(AllFields::default());
     let worker = Arc::new(Worker {
@@ -80,7 +80,7 @@ pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::
 struct Worker {
     client: Client,
     metrics: Arc<Metrics>,
-    kept: Arc<Kept>,
+    kept: Arc<RecentRecords>,
     fields: Arc<AllFields>,
     keep_text: bool,
 }
@@ -89,8 +89,8 @@ impl Worker {
     /// For a random share of the requests (`shadow.noise`), compares two answers of the old side. For the others,
     /// compares the sides, counts the result, and keeps and logs it unless it is a match. The log never contains texts.
     /// Returns how long the user's own judge program took.
-    async fn compare(self: Arc<Self>, queued: Queued) -> Duration {
-        let Queued { asked, watched, room: _room } = queued;
+    async fn compare(self: Arc<Self>, queued: QueuedRequest) -> Duration {
+        let QueuedRequest { asked, watched, room: _room } = queued;
         let (client, keep_text) = (self.client.clone(), self.keep_text);
         let (noise, route) = (f64::from(watched.route.file.shadow.noise), Arc::clone(&watched));
         let comparer = Comparer { client, watched, keep_text };

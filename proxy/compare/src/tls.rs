@@ -32,7 +32,7 @@ pub fn config(authorities: &[u8]) -> anyhow::Result<ClientConfig> {
     Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Believed { certificates, by_authority }))
+        .with_custom_certificate_verifier(Arc::new(ServerVerifier { certificates, by_authority }))
         .with_no_client_auth())
 }
 
@@ -50,12 +50,12 @@ pub(crate) fn connector(
 }
 
 #[derive(Debug)]
-struct Believed {
+struct ServerVerifier {
     certificates: Vec<CertificateDer<'static>>,
     by_authority: Arc<WebPkiServerVerifier>,
 }
 
-impl ServerCertVerifier for Believed {
+impl ServerCertVerifier for ServerVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

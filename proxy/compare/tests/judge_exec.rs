@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use compare::judge::{Answer, Asked, Failure, Judge, Verdict};
+use compare::judge::{Answer, Failure, Judge, RequestLine, Verdict};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE};
 use route::{ExecSettings, JudgeSettings, Time};
@@ -15,7 +15,7 @@ use strum::VariantArray;
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// The additional time that a pair may take on a busy machine.
 const SLACK: Duration = Duration::from_secs(2);
-const ASKED: Asked<'_> = Asked { method: "GET", target: "/prices?sku=4" };
+const ASKED: RequestLine<'_> = RequestLine { method: "GET", target: "/prices?sku=4" };
 
 fn settings<const N: usize>(command: [&str; N]) -> ExecSettings {
     let mut settings = ExecSettings::new(command);

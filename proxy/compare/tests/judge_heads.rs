@@ -4,7 +4,7 @@
 
 mod judge_support;
 
-use compare::judge::{Asked, Verdict};
+use compare::judge::{RequestLine, Verdict};
 use http::header::{HeaderName, SET_COOKIE, VARY};
 use http::{HeaderMap, HeaderValue};
 use judge_support::{GET, answer, judge, shown};
@@ -31,7 +31,7 @@ fn statuses() {
         for (old, new, same) in rows {
             // For requests that are too large, the bodies are not compared.
             let body = |status: u16| if status == 431 { &b"<h1>no</h1>"[..] } else { b"" };
-            let asked = Asked { method: "HEAD", target: "/items" };
+            let asked = RequestLine { method: "HEAD", target: "/items" };
             let (old_answer, new_answer) =
                 (answer(old, &headers, body(old)), answer(new, &headers, body(new)));
             let verdict = judge(settings).compare(&asked, &old_answer, &new_answer);

@@ -7,7 +7,7 @@
 
 use std::sync::Mutex;
 
-use compare::judge::{Answer, Asked, Judge, Verdict};
+use compare::judge::{Answer, Judge, RequestLine, Verdict};
 use http::HeaderMap;
 use route::{ExecSettings, JudgeSettings};
 
@@ -40,7 +40,7 @@ fn standard_error_is_logged_within_a_limit_and_never_blocks_the_program() {
         judge.start().unwrap();
         let headers = HeaderMap::new();
         let answer = |body| Answer { status: 200, headers: &headers, body };
-        let asked = Asked { method: "GET", target: "/prices?sku=4" };
+        let asked = RequestLine { method: "GET", target: "/prices?sku=4" };
         assert_eq!(judge.compare(&asked, &answer(b"noisy"), &answer(b"")), Verdict::Same);
         drop(judge);
         judge_of("sh", "dies.sh").start().unwrap_err();

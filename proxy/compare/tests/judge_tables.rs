@@ -6,7 +6,7 @@ mod judge_support;
 
 use std::collections::BTreeMap;
 
-use compare::judge::{Asked, Verdict};
+use compare::judge::{RequestLine, Verdict};
 use http::HeaderMap;
 use judge_support::{answer, compare, judge, picture, png_of, shown};
 use qr_core::Level;
@@ -192,7 +192,7 @@ fn qr_pictures() {
     let judge = judge("qr");
     for (method, status, text, old, new, kind, detail) in &rows {
         let target = format!("/qrcode?text={text}");
-        let asked = Asked { method, target: &target };
+        let asked = RequestLine { method, target: &target };
         let (old, new) = (answer(*status, &headers, old), answer(*status, &headers, new));
         let verdict = judge.compare(&asked, &old, &new);
         match *kind {
@@ -206,7 +206,7 @@ fn qr_pictures() {
 fn what_a_judge_saw_is_described() {
     let headers = HeaderMap::new();
     let describe = |settings: &str, status, body: &[u8], keep_text| {
-        let asked = Asked { method: "GET", target: "/qrcode?text=hello" };
+        let asked = RequestLine { method: "GET", target: "/qrcode?text=hello" };
         judge(settings).describe(&asked, &answer(status, &headers, body), keep_text)
     };
     let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"; // of hello

@@ -14,7 +14,7 @@ use strum::EnumCount;
 use crate::classes::Classes;
 use crate::cut::Cuts;
 use crate::keys::Keys;
-use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
+use crate::line::{Arm, Code, Line, OWN_ERRORS, ServedBy};
 use crate::outages::{Attempt, Outages};
 use crate::sequence::Sequences;
 
@@ -62,7 +62,7 @@ pub(crate) struct RouteCounts {
     pub(crate) name: Box<str>,
     /// Whether a setting names the route, so that its series exist before its first request.
     pub(crate) is_named: bool,
-    pub(crate) requests: [[[u64; Code::COUNT]; Side::COUNT]; Arm::COUNT],
+    pub(crate) requests: [[[u64; Code::COUNT]; ServedBy::COUNT]; Arm::COUNT],
     pub(crate) durations: [Durations; Arm::COUNT],
     pub(crate) response_bytes: [u64; Arm::COUNT],
     pub(crate) own_errors: [[u64; OWN_ERRORS.len()]; Arm::COUNT],
@@ -100,10 +100,10 @@ impl RouteCounts {
         let is_failure = Code::of(line.status) == Code::ServerError;
         self.cut[arm] += u64::from(line.is_cut && line.is_own_answer() && !is_failure);
         self.keys.count(line);
-        if matches!(line.side, Side::New | Side::Old) && line.arm != Arm::None {
+        if matches!(line.side, ServedBy::New | ServedBy::Old) && line.arm != Arm::None {
             self.classes.count(line);
         }
-        if line.side == Side::Declined {
+        if line.side == ServedBy::Declined {
             let reason = std::str::from_utf8(line.declined).unwrap_or_default();
             let is_new = !self.declines.contains_key(reason);
             let reason =
@@ -113,7 +113,7 @@ impl RouteCounts {
         if matches!(line.arm, Arm::New | Arm::Old) {
             self.outages[arm].take(line.ended_ms, attempt);
         }
-        if line.side == Side::None {
+        if line.side == ServedBy::None {
             let error = OWN_ERRORS.iter().position(|&status| status == line.status);
             if let Some(error) = error {
                 self.own_errors[arm][error] += 1;

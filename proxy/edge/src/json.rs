@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use memchr::memchr_iter;
 
-use crate::line::{Line, Side, fields};
+use crate::line::{Line, ServedBy, fields};
 
 /// The route of the admin server's requests, which are counted but are not requests of clients.
 const ADMIN: &[u8] = b"admin";
@@ -68,8 +68,8 @@ impl Lines {
         let [time, _, _, side, status, duration, sent, upstream, method, id, rest @ ..] = fields;
         let [trace, path, address, statuses, connects, headers, responses, ..] = rest;
         let is_error = status[0] == b'5';
-        let went_wrong =
-            is_error || matches!(Side::parse(side), Some(Side::Fallback | Side::Rescue));
+        let went_wrong = is_error
+            || matches!(ServedBy::parse(side), Some(ServedBy::Fallback | ServedBy::Rescue));
         if route == ADMIN || id.is_empty() || !went_wrong && !self.is_chosen(id) {
             return None;
         }

@@ -30,7 +30,7 @@ impl Arm {
 /// The side that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
 #[strum(const_into_str, serialize_all = "snake_case")]
-pub(crate) enum Side {
+pub(crate) enum ServedBy {
     New,
     Old,
     /// The old side, because the new side failed.
@@ -43,15 +43,15 @@ pub(crate) enum Side {
     None,
 }
 
-impl Side {
+impl ServedBy {
     pub(crate) fn parse(field: &[u8]) -> Option<Self> {
         Some(match field {
-            b"new" => Side::New,
-            b"old" => Side::Old,
-            b"fallback" => Side::Fallback,
-            b"rescue" => Side::Rescue,
-            b"none" | b"" | b"-" => Side::None,
-            _ if field.starts_with(DECLINED) => Side::Declined,
+            b"new" => ServedBy::New,
+            b"old" => ServedBy::Old,
+            b"fallback" => ServedBy::Fallback,
+            b"rescue" => ServedBy::Rescue,
+            b"none" | b"" | b"-" => ServedBy::None,
+            _ if field.starts_with(DECLINED) => ServedBy::Declined,
             _ => return None,
         })
     }
@@ -112,7 +112,7 @@ pub(crate) struct Line<'a> {
     pub(crate) ended_ms: u64,
     pub(crate) route: &'a [u8],
     pub(crate) arm: Arm,
-    pub(crate) side: Side,
+    pub(crate) side: ServedBy,
     pub(crate) status: u16,
     pub(crate) method: &'a [u8],
     pub(crate) media_type: &'a [u8],
@@ -173,7 +173,7 @@ impl<'a> Line<'a> {
 
     /// Makes a line of its fields; `None` if one is malformed. A location sets `$side` before nginx applies its limits.
     /// If nginx then refuses the request without asking an upstream, the error is nginx' own, and the side is
-    /// [`Side::None`].
+    /// [`ServedBy::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
         let [ended, route, arm, side_field, status, duration, sent, upstream, method, rest @ ..] =
             *fields;
@@ -182,7 +182,7 @@ impl<'a> Line<'a> {
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
-        let side = Side::parse(side_field)?;
+        let side = ServedBy::parse(side_field)?;
         Some(Line {
             ended_ms: milliseconds(ended)?,
             route: parse_route(route)?,
@@ -190,7 +190,7 @@ impl<'a> Line<'a> {
                 Arm::New | Arm::Old if !matches!(chosen, b"" | b"-") => Arm::Chosen,
                 arm => arm,
             },
-            side: if is_own_error { Side::None } else { side },
+            side: if is_own_error { ServedBy::None } else { side },
             status,
             method,
             media_type,
@@ -210,13 +210,13 @@ impl<'a> Line<'a> {
 
     /// Whether the assigned side itself answered.
     pub(crate) fn is_own_answer(&self) -> bool {
-        matches!((self.arm, self.side), (Arm::New, Side::New) | (Arm::Old, Side::Old))
+        matches!((self.arm, self.side), (Arm::New, ServedBy::New) | (Arm::Old, ServedBy::Old))
     }
 
     /// The outcome of the attempt at the assigned side.
     pub(crate) fn attempt(&self) -> Attempt {
         match Code::of(self.status) {
-            _ if !self.tries.was_asked || self.side == Side::Declined => Attempt::None,
+            _ if !self.tries.was_asked || self.side == ServedBy::Declined => Attempt::None,
             Code::ServerError => Attempt::Failed,
             Code::Aborted | Code::None => Attempt::None,
             _ if self.is_own_answer() && !self.is_cut => Attempt::Answered,

@@ -32,7 +32,7 @@ const MAX_READINGS: usize = 60;
 
 /// The counters of `stub_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct StubStatus {
     /// When nginx' answer had arrived.
     pub(crate) at: Instant,
     pub(crate) requests: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Lines {
 /// The estimate. It gets all its input as arguments, so it can be tested without nginx.
 #[derive(Debug, Default)]
 pub(crate) struct Loss {
-    readings: VecDeque<Reading>,
+    readings: VecDeque<StubStatus>,
     last_requests: u64,
     base: Option<i64>,
     /// Requests lost since nginx started.
@@ -73,7 +73,7 @@ pub(crate) struct Loss {
 
 impl Loss {
     /// Adds a reading, with the lines as counted before it. Returns the number of requests known to be lost.
-    pub(crate) fn observe(&mut self, reading: Reading, lines: Lines) -> u64 {
+    pub(crate) fn observe(&mut self, reading: StubStatus, lines: Lines) -> u64 {
         if reading.requests < self.last_requests {
             self.restart();
         }
@@ -101,9 +101,9 @@ impl Loss {
     }
 
     /// Removes and returns the newest reading whose ended requests must all be lines, and removes the ones before it.
-    fn take_settled(&mut self, read_to_end_at: Option<Instant>) -> Option<Reading> {
+    fn take_settled(&mut self, read_to_end_at: Option<Instant>) -> Option<StubStatus> {
         let read_to_end_at = read_to_end_at?;
-        let is_settled = |reading: &Reading| reading.at + LAG <= read_to_end_at;
+        let is_settled = |reading: &StubStatus| reading.at + LAG <= read_to_end_at;
         let settled = self.readings.iter().take_while(|reading| is_settled(reading)).count();
         self.readings.drain(..settled).next_back()
     }

@@ -21,7 +21,7 @@ use strum::VariantArray;
 
 use crate::counts::{Counts, Durations, RouteCounts};
 use crate::keys::EVENTS;
-use crate::line::{Arm, Code, OWN_ERRORS, Side};
+use crate::line::{Arm, Code, OWN_ERRORS, ServedBy};
 use crate::loss::Connections;
 use crate::position::Identity;
 use crate::progress::{Done, FileProgress, Progress};
@@ -30,11 +30,11 @@ use crate::progress::{Done, FileProgress, Progress};
 const SPLIT_ARMS: [Arm; 2] = [Arm::New, Arm::Old];
 
 /// The sides that can answer a request of an arm.
-fn sides(arm: Arm) -> &'static [Side] {
+fn sides(arm: Arm) -> &'static [ServedBy] {
     match arm {
-        Arm::New => &[Side::New, Side::Fallback, Side::Declined, Side::None],
-        Arm::Old => &[Side::Old, Side::Rescue, Side::None],
-        Arm::Chosen | Arm::None => &[Side::Old],
+        Arm::New => &[ServedBy::New, ServedBy::Fallback, ServedBy::Declined, ServedBy::None],
+        Arm::Old => &[ServedBy::Old, ServedBy::Rescue, ServedBy::None],
+        Arm::Chosen | Arm::None => &[ServedBy::Old],
     }
 }
 
@@ -190,7 +190,7 @@ fn encode_requests(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt:
     let help = "Requests of clients, by assigned side, answering side and status";
     let mut family = encoder.encode_descriptor("requests", help, None, MetricType::Counter)?;
     for route in &counts.routes {
-        let sides_of = |&arm: &Arm| Side::VARIANTS.iter().map(move |&side| (arm, side));
+        let sides_of = |&arm: &Arm| ServedBy::VARIANTS.iter().map(move |&side| (arm, side));
         for (arm, side) in Arm::VARIANTS.iter().flat_map(sides_of) {
             let by_code = &route.requests[arm as usize][side as usize];
             let is_expected = route.is_named && sides(arm).contains(&side);

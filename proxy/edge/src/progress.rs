@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::counts::Counts;
-use crate::loss::{Connections, LAG, Lines, Reading};
+use crate::loss::{Connections, LAG, Lines, StubStatus};
 use crate::position::{Identity, Position, write_positions};
 
 /// The most bytes of the log that are printed at a time.
@@ -59,7 +59,7 @@ pub(crate) struct Done {
 /// The last answer of nginx' status.
 #[derive(Clone, Copy, Debug, Default)]
 struct Status {
-    last: Option<(Reading, Connections)>,
+    last: Option<(StubStatus, Connections)>,
     lost: u64,
 }
 
@@ -72,12 +72,12 @@ pub(crate) struct Progress {
     /// The most bytes that may be read but not scraped, or not printed. If there are more, nobody scrapes or reads the
     /// output often enough, and the reader gives the lines up to free the file.
     keep_bytes: u64,
-    saved: Mutex<Saved>,
+    saved: Mutex<Offsets>,
 }
 
 /// The content of the offset files.
 #[derive(Debug, Default)]
-struct Saved {
+struct Offsets {
     positions: [Vec<Position>; 2],
     printed_at: Option<Instant>,
 }
@@ -176,7 +176,7 @@ impl Progress {
         Lines { count: done.counts.lines, read_to_end_at: done.read_to_end_at }
     }
 
-    pub(crate) fn set_status(&self, reading: Reading, connections: Connections, lost: u64) {
+    pub(crate) fn set_status(&self, reading: StubStatus, connections: Connections, lost: u64) {
         *lock(&self.status) = Status { last: Some((reading, connections)), lost };
     }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use http::Uri;
 use http::uri::{Authority, Scheme};
 
-use crate::loss::{Connections, Loss, Reading};
+use crate::loss::{Connections, Loss, StubStatus};
 use crate::progress::Progress;
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ fn is_refused(error: &anyhow::Error) -> bool {
 }
 
 /// Sends one request on a new connection. Fails if the answer is late, not 200, or not from `stub_status`.
-fn ask(url: &str) -> anyhow::Result<(Reading, Connections)> {
+fn ask(url: &str) -> anyhow::Result<(StubStatus, Connections)> {
     let config = ureq::Agent::config_builder().proxy(None).http_status_as_error(false);
     let agent: ureq::Agent = config.timeout_global(Some(TIMEOUT)).build().into();
     let mut answer = agent.get(url).call()?;
@@ -73,7 +73,7 @@ fn ask(url: &str) -> anyhow::Result<(Reading, Connections)> {
     let body = answer.body_mut().read_to_string()?;
     let (requests, connections) = parse(&body).context("the answer is not from stub_status")?;
     let open = connections.reading.saturating_add(connections.writing);
-    Ok((Reading { at: Instant::now(), requests, open }, connections))
+    Ok((StubStatus { at: Instant::now(), requests, open }, connections))
 }
 
 /// The requests that nginx has counted, and its connections.

@@ -67,7 +67,7 @@ pub struct Test {
     #[serde(default)]
     pub about: String,
     /// What is counted.
-    pub counts: Counted,
+    pub counts: Quantity,
     /// The difference that matters, as a ratio of requests or pairs. A smaller difference never rolls back.
     pub excess: f64,
     /// The ratio of failures above which a run is rolled back, whatever the old side does.
@@ -100,7 +100,7 @@ pub struct Own {
 /// What a test counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counted {
+pub enum Quantity {
     /// Requests assigned to a side that it failed.
     Failures,
     /// Requests assigned to a side that took long.
@@ -148,10 +148,10 @@ pub struct Gate {
     pub window: Window,
     /// The consequence if the comparison is false.
     #[serde(default)]
-    pub otherwise: Otherwise,
+    pub otherwise: Consequence,
     /// When the gate may roll back.
     #[serde(default)]
-    pub judge: Judge,
+    pub judge: RollbackTiming,
     /// PromQL of counts by label, which show why the gate waits.
     pub because: Option<String>,
 }
@@ -212,7 +212,7 @@ impl<'de> Deserialize<'de> for Window {
 
 /// The consequence of a gate whose comparison is false.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum Otherwise {
+pub enum Consequence {
     /// The run rolls back.
     #[default]
     #[serde(rename = "roll back")]
@@ -224,7 +224,7 @@ pub enum Otherwise {
 
 /// When a gate whose comparison is false may roll back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum Judge {
+pub enum RollbackTiming {
     /// At once.
     #[serde(rename = "at once")]
     AtOnce,
@@ -270,7 +270,7 @@ impl Gates {
         self.equal_timeout = within.filter(|_| new != old && !route.is_session());
         self.counters = route.counters();
         if route.file.shadow.noise == Share::NONE {
-            self.tests.retain(|test| test.counts != Counted::Differences);
+            self.tests.retain(|test| test.counts != Quantity::Differences);
         } else if !route.file.gates.contains_key("mismatches") {
             self.all.retain(|gate| gate.name != "mismatches");
         }
@@ -334,7 +334,7 @@ impl Gates {
             gates.alpha
         );
         gates.tests.iter().try_for_each(Test::check)?;
-        let own = gates.tests.iter().filter(|test| test.counts == Counted::Own);
+        let own = gates.tests.iter().filter(|test| test.counts == Quantity::Own);
         ensure!(own.count() <= 1, "only one test may have the counts \"own\"");
         Ok(gates)
     }
@@ -379,15 +379,15 @@ impl Test {
             ensure!(fits, "test {name:?}: {key} must be a ratio, above 0 and below 1");
         }
         ensure!(
-            (*counts == Counted::Slow) == self.above.is_some(),
+            (*counts == Quantity::Slow) == self.above.is_some(),
             "test {name:?}: `above` belongs to the counts \"slow\", and only there"
         );
         ensure!(
-            (*counts == Counted::Own) == self.own.is_some(),
+            (*counts == Quantity::Own) == self.own.is_some(),
             "test {name:?}: the counts \"own\" and the table `own` belong together"
         );
         ensure!(
-            *counts == Counted::Failures || self.absolute.is_none(),
+            *counts == Quantity::Failures || self.absolute.is_none(),
             "test {name:?}: `absolute` belongs to the counts \"failures\""
         );
         if let Some(above) = self.above {

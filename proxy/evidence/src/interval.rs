@@ -4,7 +4,7 @@ use route::Key;
 use serde::{Deserialize, Serialize};
 
 use crate::bets::{Block, Counts, Unit};
-use crate::gates::Counted;
+use crate::gates::Quantity;
 use crate::keys::ODD;
 
 /// The thresholds of the shadow, in the order of `Interval::slower`.
@@ -175,7 +175,7 @@ impl Interval {
     }
 
     /// The blocks of a test, one for each of its questions: each class of status, each threshold, or just one.
-    pub(crate) fn blocks(&self, counted: Counted, assigned: Assigned) -> Vec<Block> {
+    pub(crate) fn blocks(&self, counted: Quantity, assigned: Assignment) -> Vec<Block> {
         let events = |new, old| Block::new(Unit::Events, new, old);
         let of_pairs = |alone: Alone| {
             let of = |events| Counts { requests: self.pairs, events };
@@ -183,24 +183,24 @@ impl Interval {
         };
         let Interval { new, old, .. } = self;
         match counted {
-            Counted::Failures => {
+            Quantity::Failures => {
                 let attempted =
                     1.0 - (new.refused + old.refused) / (new.requests + old.requests).max(1.0);
                 let of = |(new, old)| Block { attempted, ..events(new, old) };
                 let (tried, failed) =
                     (new.of_attempts(new.failures), old.of_attempts(old.failures));
                 match assigned {
-                    Assigned::ByRequest => vec![of((tried, failed))],
-                    Assigned::ByKey => {
+                    Assignment::ByRequest => vec![of((tried, failed))],
+                    Assignment::ByKey => {
                         vec![of((new.of_attempts(new.helped), failed)), of(self.of_keys())]
                     }
                 }
             }
-            Counted::Slow if assigned == Assigned::ByKey => {
+            Quantity::Slow if assigned == Assignment::ByKey => {
                 vec![events(Counts::default(), Counts::default())]
             }
-            Counted::Slow => vec![events(new.of_requests(new.slow), old.of_requests(old.slow))],
-            Counted::Statuses => {
+            Quantity::Slow => vec![events(new.of_requests(new.slow), old.of_requests(old.slow))],
+            Quantity::Statuses => {
                 let of = |class: usize| {
                     let [new, old] = [new, old].map(|arm| Counts {
                         requests: arm.statuses.iter().sum(),
@@ -210,11 +210,11 @@ impl Interval {
                 };
                 (0..CLASSES.len()).map(of).collect()
             }
-            Counted::Empty => {
+            Quantity::Empty => {
                 let of = |arm: &Arm| Counts { requests: arm.statuses[0], events: arm.empty };
                 vec![events(of(new), of(old))]
             }
-            Counted::Outages => {
+            Quantity::Outages => {
                 let shows = |arm: &Arm| arm.requests >= SHOWS_OUTAGES * self.seconds;
                 let seconds = if shows(new) && shows(old) { self.seconds } else { 0.0 };
                 // An outage is known only at its fifth failure, so a block may get time from before it.
@@ -222,13 +222,13 @@ impl Interval {
                     |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds.min(seconds) };
                 vec![Block::new(Unit::Time, of(new), of(old))]
             }
-            Counted::PairFailures => vec![of_pairs(self.failed)],
-            Counted::PairLatency => self.slower.map(of_pairs).to_vec(),
+            Quantity::PairFailures => vec![of_pairs(self.failed)],
+            Quantity::PairLatency => self.slower.map(of_pairs).to_vec(),
             // The shadow chooses at random which kind of pair a request becomes, so this needs no split by request.
-            Counted::Differences => vec![events(self.compared, self.noise)],
-            Counted::Own => vec![events(self.own_new, self.own_old)],
+            Quantity::Differences => vec![events(self.compared, self.noise)],
+            Quantity::Own => vec![events(self.own_new, self.own_old)],
             // No bet, since they are not about the new side.
-            Counted::ShadowAnswers | Counted::SampleRatio => Vec::new(),
+            Quantity::ShadowAnswers | Quantity::SampleRatio => Vec::new(),
         }
     }
 
@@ -247,19 +247,19 @@ impl Interval {
     /// The block of the absolute limit. `None` if the old side is beyond the limit too, or if the split is by key and
     /// the new side has fewer requests than the old side: among few keys may be one that always fails, on either side,
     /// so odd keys are compared ([`crate::keys`]). Failures of keys that the old side fails too do not count.
-    pub(crate) fn above(&self, limit: f64, assigned: Assigned) -> Option<Block> {
+    pub(crate) fn above(&self, limit: f64, assigned: Assignment) -> Option<Block> {
         let Interval { new, old, .. } = self;
         let is_excused = old.of_attempts(old.failures).rate() > limit
-            || assigned == Assigned::ByKey && new.requests < old.requests;
+            || assigned == Assignment::ByKey && new.requests < old.requests;
         let new = new.of_attempts(new.unknown());
         (!is_excused).then_some(Block::new(Unit::Limit, new, Counts::default()))
     }
 
     /// All requests to the sides, from clients and from the shadow. If the split is by key, only those of clients,
     /// since the shadow's may lack the key, and without failures that are known to be the key's.
-    pub(crate) fn asked(&self, assigned: Assigned) -> Block {
-        let mut block = self.blocks(Counted::Failures, assigned)[0];
-        if assigned == Assigned::ByKey {
+    pub(crate) fn asked(&self, assigned: Assignment) -> Block {
+        let mut block = self.blocks(Quantity::Failures, assigned)[0];
+        if assigned == Assignment::ByKey {
             block.new.events = self.new.unknown();
             block.old.events = self.old.unknown();
             return block;
@@ -272,7 +272,7 @@ impl Interval {
 
 /// How requests are assigned to sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Assigned {
+pub enum Assignment {
     /// Each request by itself, so that the two groups of requests can be compared.
     #[default]
     ByRequest,
@@ -281,16 +281,16 @@ pub enum Assigned {
     ByKey,
 }
 
-impl Assigned {
+impl Assignment {
     /// What the split assigns to sides.
     pub(crate) fn unit(self) -> &'static str {
-        if self == Assigned::ByKey { "new keys" } else { "requests" }
+        if self == Assignment::ByKey { "new keys" } else { "requests" }
     }
 }
 
-impl From<&Key> for Assigned {
+impl From<&Key> for Assignment {
     fn from(key: &Key) -> Self {
-        if *key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey }
+        if *key == Key::Request { Assignment::ByRequest } else { Assignment::ByKey }
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use route::Share;
 
 use crate::bets::Counts;
-use crate::gates::{Gate, Gates, Limit, Otherwise, Window};
-use crate::interval::{Arm, Assigned, Interval};
+use crate::gates::{Consequence, Gate, Gates, Limit, Window};
+use crate::interval::{Arm, Assignment, Interval};
 use crate::trial::Trial;
 
 /// A step that takes longer counts as one that never ends.
@@ -24,7 +24,7 @@ pub struct Pace {
     /// Pairs that the shadow judged.
     pub compared: f64,
     /// How the split assigns requests.
-    pub assigned: Assigned,
+    pub assigned: Assignment,
 }
 
 /// How long each step takes. Ends after the first step that never ends, which is `None`.
@@ -91,7 +91,7 @@ fn interval(pace: &Pace, new: f64, end: f64, seconds: f64) -> Interval {
 /// The number that a standard gate waits for; 0 if it does not wait for one.
 fn least(gates: &Gates, name: &str) -> f64 {
     let counts = |gate: &&Gate| {
-        gate.name == name && gate.otherwise == Otherwise::Wait && gate.window == Window::Step
+        gate.name == name && gate.otherwise == Consequence::Wait && gate.window == Window::Step
     };
     match gates.all.iter().find(counts).map(|gate| &gate.limit) {
         Some(Limit::Number(least)) => *least,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use statrs::function::beta::ln_beta;
 
 use crate::gates::Test;
-use crate::interval::{Assigned, Interval};
+use crate::interval::{Assignment, Interval};
 use crate::{Reading, Verdict};
 
 /// c: deviations that as many requests would show are found soonest. More make the first requests weigh less.
@@ -35,8 +35,8 @@ pub(crate) struct SampleRatio {
 }
 
 impl SampleRatio {
-    pub(crate) fn add(&mut self, interval: &Interval, assigned: Assigned) {
-        let count = |requests, keys| if assigned == Assigned::ByKey { keys } else { requests };
+    pub(crate) fn add(&mut self, interval: &Interval, assigned: Assignment) {
+        let count = |requests, keys| if assigned == Assignment::ByKey { keys } else { requests };
         self.new += count(interval.new.requests, interval.new.keys);
         self.old += count(interval.old.requests, interval.old.keys);
         self.returned += interval.old.moved_keys;
@@ -61,7 +61,7 @@ impl SampleRatio {
         self.deviation().abs() > excess && self.log() >= (steps.max(1) as f64 / ALPHA).ln()
     }
 
-    pub(crate) fn reading(&self, test: &Test, assigned: Assigned, steps: usize) -> Reading {
+    pub(crate) fn reading(&self, test: &Test, assigned: Assignment, steps: usize) -> Reading {
         let (all, unit) = (self.new + self.old, assigned.unit());
         let got = 100.0 * self.new / all.max(1.0);
         let mut detail =

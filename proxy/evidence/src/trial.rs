@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
 use crate::bets::{Band, Block, Counts, Wealth, log_mean};
-use crate::gates::{Counted, Gates, Test};
-use crate::interval::{Assigned, CLASSES, Interval, SLOWER};
+use crate::gates::{Gates, Quantity, Test};
+use crate::interval::{Assignment, CLASSES, Interval, SLOWER};
 use crate::keys::{ODD, Odds};
 use crate::sample_ratio::SampleRatio;
 use crate::{Difference, Reading, Verdict};
@@ -108,8 +108,8 @@ impl Keys {
 /// The events of the odd keys that a test is about.
 fn events(test: &Test) -> Range<usize> {
     match test.counts {
-        Counted::Failures => 0..1,
-        Counted::Statuses => 1..ODD.len(),
+        Quantity::Failures => 0..1,
+        Quantity::Statuses => 1..ODD.len(),
         _ => 0..0,
     }
 }
@@ -129,8 +129,8 @@ struct Evidence {
 impl Evidence {
     fn new(test: &Test) -> Self {
         let parts = match test.counts {
-            Counted::Statuses => CLASSES.len(),
-            Counted::PairLatency => SLOWER.len(),
+            Quantity::Statuses => CLASSES.len(),
+            Quantity::PairLatency => SLOWER.len(),
             _ => 1,
         };
         let part = Part { band: Some(Band::new(test.excess)), ..Part::default() };
@@ -170,7 +170,7 @@ pub struct Trial {
     seconds: f64,
     until: f64,
     steps: usize,
-    assigned: Assigned,
+    assigned: Assignment,
 }
 
 impl Trial {
@@ -178,7 +178,7 @@ impl Trial {
     pub fn new(gates: &Gates, steps: usize) -> Self {
         let of = |test: &Test| (test.name.clone(), Evidence::new(test));
         let about_a_side =
-            |test: &&Test| ![Counted::ShadowAnswers, Counted::SampleRatio].contains(&test.counts);
+            |test: &&Test| ![Quantity::ShadowAnswers, Quantity::SampleRatio].contains(&test.counts);
         let bets = gates.tests.iter().filter(about_a_side);
         Trial { evidence: bets.map(of).collect(), steps, ..Trial::default() }
     }
@@ -199,7 +199,7 @@ impl Trial {
 
     /// Adds an interval. Intervals of several proxies may come slightly out of order. Leaves out an interval that began
     /// before a move, or less than a block after it.
-    pub fn add(&mut self, interval: &Interval, gates: &Gates, assigned: Assigned) {
+    pub fn add(&mut self, interval: &Interval, gates: &Gates, assigned: Assignment) {
         let began = interval.end - interval.seconds;
         let settled = self.moved.map_or(f64::INFINITY, |moved| began - moved);
         if settled < gates.block.as_secs_f64() {
@@ -238,7 +238,7 @@ impl Trial {
             let blocks = block.blocks(test.counts, self.assigned);
             if let Some(proof) = test.proof {
                 let asked = match test.counts {
-                    Counted::Failures => block.asked(self.assigned),
+                    Quantity::Failures => block.asked(self.assigned),
                     _ => blocks[0],
                 };
                 if asked.compares() {
@@ -247,7 +247,7 @@ impl Trial {
                 }
             }
             for (keys, event) in evidence.keys.iter_mut().zip(events(test)) {
-                if self.assigned == Assigned::ByKey {
+                if self.assigned == Assignment::ByKey {
                     keys.add(block, event);
                 }
             }
@@ -257,7 +257,7 @@ impl Trial {
                 evidence.parts.push(Part { band, ..Part::default() });
             }
             for (part, block) in evidence.parts.iter_mut().zip(blocks) {
-                part.add(block, above, test.counts == Counted::Failures);
+                part.add(block, above, test.counts == Quantity::Failures);
             }
             if let (Some(part), Some(limit)) = (&mut evidence.absolute, test.absolute)
                 && evidence.parts[0].old.rate() <= limit
@@ -298,7 +298,7 @@ impl Trial {
 
     /// Whether the counts of clients' requests prove nothing, since the sides did not get their shares of them.
     fn is_void(&self, gates: &Gates) -> bool {
-        let mut tests = gates.tests.iter().filter(|test| test.counts == Counted::SampleRatio);
+        let mut tests = gates.tests.iter().filter(|test| test.counts == Quantity::SampleRatio);
         tests.any(|test| self.ratio.is_void(test.excess, self.steps))
     }
 
@@ -309,7 +309,7 @@ impl Trial {
 
     /// The alpha of one bet on the whole run. The steps together share the same amount.
     fn alpha(&self, gates: &Gates) -> f64 {
-        let bets_of_keys = usize::from(self.assigned == Assigned::ByKey);
+        let bets_of_keys = usize::from(self.assigned == Assignment::ByKey);
         let bets = self
             .evidence
             .values()
@@ -340,10 +340,10 @@ impl Trial {
     }
 
     fn reading(&self, test: &Test, gates: &Gates) -> Reading {
-        if test.counts == Counted::ShadowAnswers {
+        if test.counts == Quantity::ShadowAnswers {
             return self.answers.reading(test);
         }
-        if test.counts == Counted::SampleRatio {
+        if test.counts == Quantity::SampleRatio {
             return self.ratio.reading(test, self.assigned, self.steps);
         }
         let Some(evidence) = self.evidence.get(&test.name) else {
@@ -386,21 +386,21 @@ impl Trial {
         let of = |Counts { requests, events }: Counts| format!("{events:.0} of {requests:.0}");
         let (new, old) = (of(part.new), of(part.old));
         match test.counts {
-            Counted::Slow if self.assigned == Assigned::ByKey => {
+            Quantity::Slow if self.assigned == Assignment::ByKey => {
                 "the split is by key, so only pairs are compared".to_owned()
             }
-            Counted::Failures if index > 0 => format!("each key once: new {new}, old {old}"),
-            Counted::Statuses => format!("{}: new {new}, old {old}", CLASSES[index]),
-            Counted::PairLatency => format!("{}: new alone {new}, old alone {old}", SLOWER[index]),
-            Counted::PairFailures => format!("new alone {new}, old alone {old}"),
-            Counted::Differences => format!("both sides {new}, the old one and itself {old}"),
-            Counted::Outages => format!("new {new} s, old {old} s"),
-            Counted::Failures
-            | Counted::Slow
-            | Counted::Empty
-            | Counted::Own
-            | Counted::SampleRatio
-            | Counted::ShadowAnswers => {
+            Quantity::Failures if index > 0 => format!("each key once: new {new}, old {old}"),
+            Quantity::Statuses => format!("{}: new {new}, old {old}", CLASSES[index]),
+            Quantity::PairLatency => format!("{}: new alone {new}, old alone {old}", SLOWER[index]),
+            Quantity::PairFailures => format!("new alone {new}, old alone {old}"),
+            Quantity::Differences => format!("both sides {new}, the old one and itself {old}"),
+            Quantity::Outages => format!("new {new} s, old {old} s"),
+            Quantity::Failures
+            | Quantity::Slow
+            | Quantity::Empty
+            | Quantity::Own
+            | Quantity::SampleRatio
+            | Quantity::ShadowAnswers => {
                 format!("new {new}, old {old}")
             }
         }
@@ -441,14 +441,14 @@ impl Trial {
 
 /// Whether a test compares requests that the split assigned.
 fn needs_the_split(test: &Test) -> bool {
-    use Counted::{Empty, Failures, Slow, Statuses};
+    use Quantity::{Empty, Failures, Slow, Statuses};
     matches!(test.counts, Failures | Slow | Statuses | Empty)
 }
 
 /// The difference that matters to a test.
-fn excess(test: &Test, assigned: Assigned) -> f64 {
+fn excess(test: &Test, assigned: Assignment) -> f64 {
     match test.counts {
-        Counted::Statuses | Counted::Empty if assigned == Assigned::ByKey => {
+        Quantity::Statuses | Quantity::Empty if assigned == Assignment::ByKey => {
             test.excess.max(EXCESS_OF_KEYS)
         }
         _ => test.excess,

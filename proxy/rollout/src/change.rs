@@ -26,7 +26,7 @@ use route::{Route, Share};
 use crate::folder::{become_kind, keep_route, other_mirror, prepared, route_dir};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
-use crate::split::{self, Split, Wanted, current};
+use crate::split::{self, Split, SplitChange, current};
 use crate::{files, metrics};
 
 fn before_file(route_dir: &Path) -> PathBuf {
@@ -75,7 +75,7 @@ fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
 /// else from the route file, as does a mirrored share that the route file has changed. An unchanged split keeps its
 /// generation, since a running nginx may serve it. Removes the folders of routes that no longer exist. Fails if another
 /// process holds a route's lock, or a file cannot be written.
-pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
+pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &SplitChange) -> anyhow::Result<()> {
     for name in prepared(nginx_dir) {
         if !routes.iter().any(|route| route.name == name) {
             let gone = route_dir(nginx_dir, &name);
@@ -91,7 +91,7 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         let lock = Lock::take(&dir)?;
         become_kind(&dir, route)?;
         let wanted = match route.is_session() {
-            true => &Wanted { key: None, mirror: None, ..wanted.clone() }, // it has neither
+            true => &SplitChange { key: None, mirror: None, ..wanted.clone() }, // it has neither
             false => wanted,
         };
         repair(&dir, &lock)?;
@@ -116,7 +116,7 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
 pub(crate) fn change(
     nginx: &Nginx,
     lock: &Lock,
-    wanted: &Wanted,
+    wanted: &SplitChange,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Split> {
     let new = current(&nginx.route_dir())?.with(wanted);
@@ -133,7 +133,7 @@ pub(crate) fn bring_to(nginx: &Nginx, lock: &Lock, share: Share) -> anyhow::Resu
     {
         return Ok(());
     }
-    change(nginx, lock, &Wanted::share(share), &AtomicBool::new(false)).map(drop)
+    change(nginx, lock, &SplitChange::share(share), &AtomicBool::new(false)).map(drop)
 }
 
 /// As [`change`], but takes a complete split and keeps its generation.

@@ -12,12 +12,12 @@ use route::Route;
 use crate::folder::{become_kind, keep_route, other_mirror, prepared, route_dir};
 use crate::lock::Lock;
 use crate::machine::Machine;
-use crate::split::{self, Split, Wanted, current};
+use crate::split::{self, Split, SplitChange, current};
 use crate::{files, metrics};
 
 /// The routes that [`exchange`] added, changed and removed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Exchanged {
+pub struct Changes {
     /// Routes that are new.
     pub added: Vec<String>,
     /// Routes whose files have changed.
@@ -36,14 +36,14 @@ pub struct Exchanged {
 pub fn exchange(
     nginx: &Machine,
     read: impl FnOnce() -> anyhow::Result<(Vec<Route>, Vec<(String, String)>)>,
-) -> anyhow::Result<Exchanged> {
+) -> anyhow::Result<Changes> {
     let _turn = nginx.turn()?;
     let (routes, rendered) = read()?;
     let (exchanged, mut locks) = (difference(&nginx.dir, &routes, &rendered), Vec::new());
     for route in exchanged.changed.iter().chain(&exchanged.removed) {
         locks.push(Lock::take(&route_dir(&nginx.dir, route)).with_context(|| route.clone())?);
     }
-    let mut kept = Kept { dir: nginx.dir.clone(), ..Kept::default() };
+    let mut kept = Backup { dir: nginx.dir.clone(), ..Backup::default() };
     let outcome = write(&mut kept, &exchanged, &routes, &rendered)
         .and_then(|()| nginx.check())
         .and_then(|()| nginx.reload()?.finish());
@@ -56,9 +56,9 @@ pub fn exchange(
     Ok(exchanged)
 }
 
-fn difference(dir: &Path, routes: &[Route], rendered: &[(String, String)]) -> Exchanged {
+fn difference(dir: &Path, routes: &[Route], rendered: &[(String, String)]) -> Changes {
     let before = prepared(dir);
-    let mut exchanged = Exchanged::default();
+    let mut exchanged = Changes::default();
     for route in routes {
         let there = fs::read_to_string(route_dir(dir, &route.name).join("route.toml"));
         if !before.contains(&route.name) {
@@ -72,15 +72,15 @@ fn difference(dir: &Path, routes: &[Route], rendered: &[(String, String)]) -> Ex
     let is_other = |(name, text): &(String, String)| {
         fs::read_to_string(dir.join(name)).ok().as_ref() != Some(text)
     };
-    let Exchanged { added, changed, removed, .. } = &exchanged;
+    let Changes { added, changed, removed, .. } = &exchanged;
     let keeps_routes = added.is_empty() && changed.is_empty() && removed.is_empty();
     exchanged.others = keeps_routes && rendered.iter().any(is_other);
     exchanged
 }
 
 fn write(
-    kept: &mut Kept,
-    exchanged: &Exchanged,
+    kept: &mut Backup,
+    exchanged: &Changes,
     routes: &[Route],
     rendered: &[(String, String)],
 ) -> anyhow::Result<()> {
@@ -108,7 +108,9 @@ fn write(
         keep_route(&dir, route)?;
         become_kind(&dir, route)?;
         let split = match current(&dir) {
-            Ok(split) if mirror.is_some() => split.with(&Wanted { mirror, ..Wanted::default() }),
+            Ok(split) if mirror.is_some() => {
+                split.with(&SplitChange { mirror, ..SplitChange::default() })
+            }
             Ok(split) => split,
             Err(_) => Split::first(route),
         };
@@ -119,7 +121,7 @@ fn write(
 
 /// The old files and folders, to put them back.
 #[derive(Default)]
-struct Kept {
+struct Backup {
     dir: PathBuf,
     /// The old texts of files; `None` for a file that did not exist.
     files: Vec<(PathBuf, Option<String>)>,
@@ -129,7 +131,7 @@ struct Kept {
     removed: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Kept {
+impl Backup {
     fn keep(&mut self, file: &Path) -> anyhow::Result<()> {
         self.files.push((file.to_owned(), files::read_if_there(file)?));
         Ok(())

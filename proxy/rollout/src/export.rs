@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::cluster::key;
 use crate::folder::{prepared, route_dir};
 use crate::split::current;
-use crate::state::{State, Told};
+use crate::state::{Heartbeat, State};
 use crate::store::{Files, Store};
 use crate::{files, pulse};
 
@@ -30,7 +30,7 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
             let beat = beat.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let beat = u64::try_from(beat.as_millis()).unwrap_or_default();
             // Others do not need the run's counts.
-            let told = Told { beat, holder: None, state: State { trial: None, ..state } };
+            let told = Heartbeat { beat, holder: None, state: State { trial: None, ..state } };
             data.insert(key(&route, "run"), serde_json::to_string(&told)?.into());
         }
     }

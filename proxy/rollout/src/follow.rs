@@ -14,10 +14,10 @@ use anstream::eprintln;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, OnCluster, Said};
+use crate::cluster::{Cluster, Entries, OnCluster};
 use crate::folder::{self, prepared, route_dir};
 use crate::log::Problem;
-use crate::metrics::{self, Written};
+use crate::metrics::{self, LastWrite};
 use crate::nginx::Nginx;
 use crate::split::{self, Split};
 use crate::state::{Phase, State};
@@ -93,7 +93,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
     let mut heard: BTreeMap<&str, String> = BTreeMap::new();
     // The routes that this machine has stopped by itself, until a heartbeat of their runs arrives.
     let mut lost: BTreeSet<String> = BTreeSet::new();
-    let (mut watcher, mut written) = (Watcher::default(), Written::default());
+    let (mut watcher, mut written) = (Watcher::default(), LastWrite::default());
     cluster.watch(interrupted, |object| {
         let mut has_changed = false;
         if let Some(object) = object {
@@ -102,7 +102,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
             }
             // All stops are applied before any run is parsed, since parsing may fail.
             for route in &routes {
-                let said = Said::of(route, object);
+                let said = Entries::of(route, object);
                 let is_heard = said.run != heard.get(&**route).map(String::as_str);
                 if said.stop.is_some() || is_heard {
                     lost.remove(route);
@@ -112,7 +112,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
                 }
             }
             for route in &routes {
-                let run = Said::of(route, object).run.map(str::to_owned);
+                let run = Entries::of(route, object).run.map(str::to_owned);
                 if let Some(told) = run.filter(|told| heard.get(&**route) != Some(told)) {
                     pulse::hear(&route_dir(dir, route), &serde_json::from_str(&told)?)?;
                     heard.insert(route, told);
@@ -141,7 +141,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
 
 /// Creates or removes a route's stop file, as the cluster's object says. Returns whether that changed anything.
 pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Result<bool> {
-    let stop = Said::of(route, object).stop;
+    let stop = Entries::of(route, object).stop;
     if !stop_file::follow(dir, route, stop.as_ref())? {
         return Ok(false);
     }
@@ -174,7 +174,7 @@ fn stop_lost(store: &OnCluster, why: &str) {
     }
 }
 
-struct Refused {
+struct Refusal {
     split: Split,
     at: Instant,
     wait: Duration,
@@ -183,13 +183,13 @@ struct Refused {
 struct Follower {
     nginx: Nginx,
     store: Arc<OnCluster>,
-    refused: Option<Refused>,
+    refused: Option<Refusal>,
     problem: Problem,
 }
 
 impl Follower {
     fn look(&mut self, object: &Value, interrupted: &AtomicBool) {
-        let wanted = Said::of(&self.nginx.route, object).split;
+        let wanted = Entries::of(&self.nginx.route, object).split;
         let wanted = wanted.map(|text| self.store.parse(text)).transpose();
         let outcome = wanted.and_then(|wanted| match wanted {
             Some(wanted) => self.apply(&wanted, interrupted),
@@ -219,7 +219,7 @@ impl Follower {
                 Ok(())
             }
             Err(problem) => {
-                self.refused = Some(Refused { split: wanted.clone(), at: Instant::now(), wait });
+                self.refused = Some(Refusal { split: wanted.clone(), at: Instant::now(), wait });
                 Err(problem).context("the cluster's split is not applied")
             }
         }

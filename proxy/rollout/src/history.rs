@@ -33,11 +33,11 @@ const APART: f64 = 0.03;
 struct Line {
     time: f64,
     step: usize,
-    tests: Vec<Said>,
+    tests: Vec<TestResult>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Said {
+struct TestResult {
     test: String,
     verdict: Verdict,
     #[serde(flatten)]
@@ -74,7 +74,7 @@ impl History {
         let readings = state.judgement.iter().flat_map(|judgement| &judgement.readings);
         let tests = readings.filter_map(|reading| {
             let (test, verdict) = (reading.gate.clone(), reading.verdict);
-            Some(Said { test, verdict, difference: reading.difference? })
+            Some(TestResult { test, verdict, difference: reading.difference? })
         });
         let line = Line { time: seconds(now), step: state.step + 1, tests: tests.collect() };
         if line.tests.is_empty() {
@@ -184,7 +184,7 @@ fn tests(route_dir: &Path) -> anyhow::Result<Vec<Value>> {
     for line in files::read_if_there(&path(route_dir))?.unwrap_or_default().lines() {
         // A kill may have cut off the last line.
         let Ok(Line { time, step, tests }) = serde_json::from_str(line) else { continue };
-        for Said { test, verdict, difference } in tests {
+        for TestResult { test, verdict, difference } in tests {
             let Difference { lower, estimate, upper, limit } = difference;
             let point = json!({ "time": time, "step": step, "verdict": verdict, "estimate": estimate,
                                 "lower": lower, "upper": upper });

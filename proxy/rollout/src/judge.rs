@@ -8,8 +8,8 @@ use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::samples::Sampler;
 use crate::split::Split;
 use anyhow::{Context, ensure};
-use evidence::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
-use evidence::interval::{Assigned, Interval};
+use evidence::gates::{Consequence, Gate, Gates, Limit, RollbackTiming, Test, Window};
+use evidence::interval::{Assignment, Interval};
 use evidence::plan::Pace;
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
@@ -33,7 +33,7 @@ pub(crate) fn readings(
 ) -> Vec<Reading> {
     match counted {
         Ok(intervals) => {
-            let assigned = Assigned::from(&split.key);
+            let assigned = Assignment::from(&split.key);
             let share = f64::from(split.share_percent);
             for interval in intervals {
                 trial.add(&Interval { share, ..interval }, gates, assigned);
@@ -100,7 +100,7 @@ pub fn pace(
         failures: if of_old > 0.0 { failed / of_old } else { 0.0 },
         pairs: count("shadow_pairs_total", "")? / seconds,
         compared: count("shadow_comparisons_total", ",result=~\"match|mismatch\"")? / seconds,
-        assigned: Assigned::from(&split.key),
+        assigned: Assignment::from(&split.key),
     })
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -
 /// For a gate that waits for a count: how much is missing, and how long that takes at the pace of the step so far.
 /// Empty for other gates.
 fn missing(gate: &Gate, (value, limit): (f64, f64), step: Duration) -> String {
-    let counts = gate.otherwise == Otherwise::Wait
+    let counts = gate.otherwise == Consequence::Wait
         && gate.window == Window::Step
         && [">=", ">"].contains(&gate.compare.operator);
     if !counts || value <= 0.0 || (gate.compare.holds)(&value, &limit) {
@@ -209,17 +209,17 @@ fn missing(gate: &Gate, (value, limit): (f64, f64), step: Duration) -> String {
 fn decide(gates: &[Gate], figures: &[Figures], step: Duration, at_the_end: bool) -> Judgement {
     let holds = |gate: &Gate, figures: &Figures| matches!(figures, Ok((value, limit)) if (gate.compare.holds)(value, limit));
     let both = || gates.iter().zip(figures);
-    let enough =
-        both().all(|(gate, figures)| gate.otherwise == Otherwise::RollBack || holds(gate, figures));
+    let enough = both()
+        .all(|(gate, figures)| gate.otherwise == Consequence::RollBack || holds(gate, figures));
     let reading = |(gate, figures): (&Gate, &Figures)| {
         let may_fail = match gate.judge {
-            Judge::AtOnce => true,
-            Judge::WithEnough => enough,
-            Judge::AtTheEnd => enough && at_the_end,
+            RollbackTiming::AtOnce => true,
+            RollbackTiming::WithEnough => enough,
+            RollbackTiming::AtTheEnd => enough && at_the_end,
         };
         let verdict = match (figures, gate.otherwise) {
             _ if holds(gate, figures) => Verdict::Pass,
-            (Ok(_), Otherwise::RollBack) if may_fail => Verdict::Fail,
+            (Ok(_), Consequence::RollBack) if may_fail => Verdict::Fail,
             _ => Verdict::Inconclusive,
         };
         let compare = gate.compare.operator.to_owned();

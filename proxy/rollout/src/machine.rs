@@ -14,7 +14,7 @@ use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::lock::Lock;
-use crate::split::{Known, Split};
+use crate::split::{ServedRoute, Split};
 use crate::traffic::{self, Patience, Traffic, title};
 
 /// A check takes milliseconds, but it may wait for DNS.
@@ -169,7 +169,7 @@ impl Traffic for OneRoute {
         PATIENCE.wait_for_stop(|| traffic::is_stopped(self.machine.admin, &self.route))
     }
 
-    fn routes(&self) -> anyhow::Result<Vec<Known>> {
+    fn routes(&self) -> anyhow::Result<Vec<ServedRoute>> {
         traffic::routes(self.machine.admin)
     }
 }

@@ -30,9 +30,9 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// When the metrics were last written.
 #[derive(Debug, Default)]
-pub(crate) struct Written(Option<Instant>);
+pub(crate) struct LastWrite(Option<Instant>);
 
-impl Written {
+impl LastWrite {
     /// Writes the metrics if something has changed, or if the last write was [`EVERY`] ago.
     pub(crate) fn write(&mut self, nginx_dir: &Path, has_changed: bool) -> anyhow::Result<()> {
         if !has_changed && self.0.is_some_and(|when| when.elapsed() < EVERY) {

@@ -10,7 +10,7 @@ use route::{Route, Share};
 
 use crate::folder::{self, prepared, route_dir};
 use crate::machine::{self, Machine, OneRoute};
-use crate::split::{self, Known, Split};
+use crate::split::{self, ServedRoute, Split};
 use crate::state::{By, State};
 use crate::store::{Files, Store};
 use crate::traffic::{Homes, Patience, Traffic};
@@ -127,13 +127,13 @@ impl Nginx {
 pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<String> {
     let known = |name: String| {
         let sessions = split::is_of_sessions(&route_dir(nginx_dir, &name));
-        Known { name, sessions }
+        ServedRoute { name, sessions }
     };
     choose(prepared(nginx_dir).into_iter().map(known).collect(), named)
 }
 
 /// As [`choose_here`], among these routes.
-pub fn choose(mut routes: Vec<Known>, named: Option<&str>) -> anyhow::Result<String> {
+pub fn choose(mut routes: Vec<ServedRoute>, named: Option<&str>) -> anyhow::Result<String> {
     if named.is_none() && routes.iter().filter(|route| !route.sessions).count() == 1 {
         routes.retain(|route| !route.sessions);
     }

@@ -17,12 +17,12 @@ const SPAN: f64 = 5.0;
 #[derive(Debug)]
 pub(crate) struct OwnSampler {
     own: Own,
-    new: Followed,
-    old: Followed,
+    new: SideCounters,
+    old: SideCounters,
 }
 
 #[derive(Debug, Default)]
-struct Followed {
+struct SideCounters {
     last: BTreeMap<Labels, (f64, f64)>,
     counted: Counts,
     began: Option<f64>,
@@ -31,7 +31,7 @@ struct Followed {
 
 impl OwnSampler {
     pub(crate) fn new(own: Own) -> Self {
-        OwnSampler { own, new: Followed::default(), old: Followed::default() }
+        OwnSampler { own, new: SideCounters::default(), old: SideCounters::default() }
     }
 
     /// The counts since the last call that returned some; `None` until an interval is complete. With `is_whole`, the
@@ -61,7 +61,7 @@ impl OwnSampler {
     }
 }
 
-impl Followed {
+impl SideCounters {
     fn add(&mut self, series: &[Series], good: &BTreeMap<String, String>) {
         for one in series {
             let is_good = good.iter().all(|(label, value)| one.label(label) == value);

@@ -35,7 +35,7 @@ pub enum NoNumber {
 impl std::error::Error for NoNumber {}
 
 #[derive(Deserialize)]
-struct Answer {
+struct QueryReply {
     data: Option<Data>,
     #[serde(default)]
     error: String,
@@ -152,7 +152,7 @@ impl Prometheus {
         let (status, body) =
             http::get_with(&url, &pairs, TIMEOUT).map_err(|error| away(error.to_string()))?;
         // Prometheus explains a 400 or 422 in JSON; a proxy's 502 has another body.
-        let answer: Answer =
+        let answer: QueryReply =
             serde_json::from_str(&body).map_err(|_| away(format!("answers {status}")))?;
         match answer.data {
             Some(data) if status == 200 => Ok(data),

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::nginx::Nginx;
-use crate::state::Told;
+use crate::state::Heartbeat;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// A run hangs if its main thread has done nothing for this long. On a cluster, a change and its undoing may each take
@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const HANGS_AFTER: Duration = Duration::from_secs(150);
 
 /// Records the state and a heartbeat of a run on another machine, for the metrics and the watcher here.
-pub(crate) fn hear(route_dir: &Path, told: &Told) -> anyhow::Result<()> {
+pub(crate) fn hear(route_dir: &Path, told: &Heartbeat) -> anyhow::Result<()> {
     told.state.save(route_dir)?;
     Ok(beat(route_dir)?)
 }

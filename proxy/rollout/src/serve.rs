@@ -15,18 +15,18 @@ use anyhow::Context;
 use serde_json::Value;
 
 use crate::change::take_folder;
-use crate::cluster::{Cluster, OnCluster, SILENT, Said};
+use crate::cluster::{Cluster, Entries, OnCluster, SILENT};
 use crate::files::hash;
 use crate::folder;
 use crate::follow::follow_stop;
 use crate::guard::guard;
-use crate::metrics::Written;
+use crate::metrics::LastWrite;
 use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::pulse;
 use crate::run::{Surroundings, carry_on, order};
 use crate::split::{self, Split};
-use crate::state::{By, Phase, Plan, State, Told};
+use crate::state::{By, Heartbeat, Phase, Plan, State};
 use crate::webhooks::Webhooks;
 
 /// How soon a run that failed is tried again.
@@ -36,7 +36,7 @@ const ROUTES: Duration = Duration::from_secs(5);
 
 /// The surroundings that all runs of a cluster share.
 #[derive(Debug)]
-pub struct Desk<'a> {
+pub struct Environment<'a> {
     /// The folder of copies.
     pub dir: &'a Path,
     /// The cluster.
@@ -55,10 +55,10 @@ pub struct Desk<'a> {
 
 /// Carries out runs until `interrupted` is set. Unfinished runs then stay at their step for the next process. Calls
 /// `ready` once the routes are known.
-pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
+pub fn serve(desk: &Environment<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     let me = name();
     let mut walks: Vec<Walk<'_>> = Vec::new();
-    let (mut ready, mut learns, mut written) = (Some(ready), Instant::now(), Written::default());
+    let (mut ready, mut learns, mut written) = (Some(ready), Instant::now(), LastWrite::default());
     thread::scope(|scope| {
         let nginx = |route: &str| around(desk, &desk.cluster.store(desk.dir, route));
         scope.spawn(move || guard(desk.dir, desk.prometheus, desk.interrupted, nginx, |_| Ok(())));
@@ -95,7 +95,7 @@ fn name() -> String {
 }
 
 /// Adds the proxies' routes that are not known here yet.
-fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow::Result<()> {
+fn learn<'a>(desk: &'a Environment<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow::Result<()> {
     let mut outcome = Ok(());
     for route in desk.cluster.routes()? {
         if walks.iter().all(|walk| walk.nginx.route != route.name) {
@@ -110,7 +110,7 @@ fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow:
     outcome
 }
 
-fn around(desk: &Desk<'_>, store: &Arc<OnCluster>) -> Nginx {
+fn around(desk: &Environment<'_>, store: &Arc<OnCluster>) -> Nginx {
     let by = By::itself("carve serve");
     desk.cluster.around(store).acting(by, desk.webhooks.clone())
 }
@@ -118,7 +118,7 @@ fn around(desk: &Desk<'_>, store: &Arc<OnCluster>) -> Nginx {
 /// A route, and its run.
 #[derive(Clone)]
 struct Walk<'a> {
-    desk: &'a Desk<'a>,
+    desk: &'a Environment<'a>,
     me: String,
     store: Arc<OnCluster>,
     nginx: Nginx,
@@ -134,7 +134,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(desk: &'a Desk<'_>, me: &str, store: Arc<OnCluster>) -> Self {
+    fn new(desk: &'a Environment<'_>, me: &str, store: Arc<OnCluster>) -> Self {
         Walk {
             desk,
             me: me.to_owned(),
@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
         if self.is_under_way.load(Ordering::Relaxed) {
             return Ok(has_changed);
         }
-        let said = Said::of(&self.nginx.route, object);
+        let said = Entries::of(&self.nginx.route, object);
         has_changed |= self.follow_split(&said)?;
         if self.told.as_deref() != said.run {
             (self.told, self.since) = (said.run.map(str::to_owned), Instant::now());
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
             self.begin_by_file(&said)?;
         }
         let Some(text) = said.run else { return Ok(has_changed) };
-        let told: Told = serde_json::from_str(text).context("the run in the ConfigMap")?;
+        let told: Heartbeat = serde_json::from_str(text).context("the run in the ConfigMap")?;
         let is_mine = told.holder.as_ref() == Some(&self.me);
         if is_mine {
             if let Some(state) = self.ended_untold(&told)? {
@@ -202,7 +202,7 @@ impl<'a> Walk<'a> {
     where
         'a: 'scope,
     {
-        let is_stopped = Said::of(&self.nginx.route, object).stop.is_some_and(|it| !it.is_brake);
+        let is_stopped = Entries::of(&self.nginx.route, object).stop.is_some_and(|it| !it.is_brake);
         if is_stopped && !self.is_stopping.swap(true, Ordering::Relaxed) {
             let walk = self.clone();
             scope.spawn(move || {
@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Records a run that the route's file asks for, unless the last run began with this text of the file.
-    fn begin_by_file(&self, said: &Said<'_>) -> anyhow::Result<()> {
+    fn begin_by_file(&self, said: &Entries<'_>) -> anyhow::Result<()> {
         self.store.follow_file()?;
         let route = self.nginx.route_file()?;
         let last = said.told().map(|told| told.state);
@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn follow_split(&self, said: &Said<'_>) -> anyhow::Result<bool> {
+    fn follow_split(&self, said: &Entries<'_>) -> anyhow::Result<bool> {
         let Some(split) = said.split.and_then(Split::parse) else { return Ok(false) };
         if split::current(&self.nginx.route_dir())? == split {
             return Ok(false);
@@ -237,7 +237,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The final state of this process's run, if it ended while the cluster did not answer.
-    fn ended_untold(&self, told: &Told) -> anyhow::Result<Option<State>> {
+    fn ended_untold(&self, told: &Heartbeat) -> anyhow::Result<Option<State>> {
         let here = State::load(&self.nginx.route_dir())?;
         Ok(here.filter(|here| here.run == told.state.run && !here.phase.is_unfinished()))
     }
@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
         if !(is_mine && is_known) {
             state.save(&dir)?;
         }
-        let Desk { prometheus, every, interrupted, .. } = *self.desk;
+        let Environment { prometheus, every, interrupted, .. } = *self.desk;
         let report = self.desk.report.clone();
         carry_on(&Surroundings { nginx, lock: &lock, prometheus, every, interrupted, report })?;
         Ok(())

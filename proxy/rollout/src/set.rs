@@ -12,7 +12,7 @@ use crate::change::{change, take};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
 use crate::nginx::Nginx;
-use crate::split::{Split, Wanted, current};
+use crate::split::{Split, SplitChange, current};
 use crate::state::{By, Phase, State};
 use crate::stop;
 use crate::{history, metrics};
@@ -35,7 +35,11 @@ pub struct Changed {
 /// Changes the split of a running nginx and returns once nginx serves it. Fails, and changes nothing, if the route is
 /// stopped, another process holds the lock, nginx rejects the split or does not serve it, or `interrupted` is set. A
 /// share of 0 does not fail for these reasons: the route is then stopped, and `stopped` has the reason.
-pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
+pub fn set(
+    nginx: &Nginx,
+    wanted: &SplitChange,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<Changed> {
     ensure!(
         !nginx.is_of_sessions() || (wanted.key.is_none() && wanted.mirror.is_none()),
         "{} has judge = \"session\", so it has neither a key nor a mirror",
@@ -76,7 +80,7 @@ fn after_run(nginx: &Nginx) -> anyhow::Result<Lock> {
 fn changed(
     nginx: &Nginx,
     lock: &Lock,
-    wanted: &Wanted,
+    wanted: &SplitChange,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Changed> {
     let split = change(nginx, lock, wanted, interrupted)?;

@@ -31,22 +31,22 @@ pub struct Split {
 
 /// A route of an nginx, from its `/routes.json`.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Known {
+pub struct ServedRoute {
     /// Its name.
     pub name: String,
     #[serde(default)]
     pub(crate) sessions: bool,
 }
 
-impl Known {
+impl ServedRoute {
     pub(crate) fn of(name: String) -> Self {
-        Known { name, sessions: false }
+        ServedRoute { name, sessions: false }
     }
 }
 
 /// A change to a split. `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SplitChange {
     /// The new side's share.
     pub share: Option<Share>,
     /// The key.
@@ -57,10 +57,10 @@ pub struct Wanted {
     pub held: Option<bool>,
 }
 
-impl Wanted {
+impl SplitChange {
     /// Changes the share only.
     pub fn share(share: Share) -> Self {
-        Wanted { share: Some(share), ..Wanted::default() }
+        SplitChange { share: Some(share), ..SplitChange::default() }
     }
 }
 
@@ -144,7 +144,7 @@ impl Split {
 
     /// This split with the changes, under a new generation.
     #[must_use]
-    pub fn with(&self, wanted: &Wanted) -> Split {
+    pub fn with(&self, wanted: &SplitChange) -> Split {
         Split {
             generation: format!("{:016x}", fastrand::u64(..)),
             share_percent: wanted.share.unwrap_or(self.share_percent),

@@ -46,7 +46,7 @@ pub enum Confirmation {
     #[default]
     Unasked,
     /// It waits.
-    Asked,
+    RunRequest,
     /// Somebody has resumed the run.
     Given,
 }
@@ -144,7 +144,7 @@ impl By {
 
 /// A request, and who made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct RunRequest {
     pub(crate) request: Request,
     #[serde(flatten)]
     pub(crate) by: By,
@@ -253,7 +253,7 @@ impl fmt::Display for State {
 
 /// The state of a run on a cluster, as its process writes it for others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct Heartbeat {
     /// Rises with each heartbeat.
     pub(crate) beat: u64,
     /// The process that holds the run; `None` if none does.
@@ -262,12 +262,12 @@ pub(crate) struct Told {
     pub(crate) state: State,
 }
 
-impl Told {
+impl Heartbeat {
     /// The last entry of a run that no process holds any more. An ended run is told without its evidence: with it, 25
     /// routes would fill the ConfigMap.
     pub(crate) fn last(state: &State) -> Self {
         let mut state = state.clone();
         state.trial = state.trial.filter(|_| state.phase.is_unfinished());
-        Told { beat: u64::MAX, holder: None, state }
+        Heartbeat { beat: u64::MAX, holder: None, state }
     }
 }

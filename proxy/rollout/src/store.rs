@@ -16,13 +16,13 @@ use std::path::PathBuf;
 
 use crate::folder::route_dir;
 use crate::split::{Split, current};
-use crate::state::{Asked, State};
+use crate::state::{RunRequest, State};
 use crate::stop_file::{self, Stop};
 use crate::{files, lock};
 
 /// What a run last learned about its route.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct Observation {
     pub(crate) is_stopped: bool,
     /// Whether another process holds the run.
     pub(crate) is_taken: bool,
@@ -41,13 +41,13 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Describes the process that holds the route now; `None` if none does.
     fn holder(&self) -> anyhow::Result<Option<String>>;
     /// Leaves a request for the run; `None` withdraws it.
-    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()>;
+    fn ask(&self, request: Option<&RunRequest>) -> anyhow::Result<()>;
     /// Whether a request is still waiting for the run to take it.
     fn is_asked(&self) -> anyhow::Result<bool>;
     /// Takes a request for the run; `None` if there is none.
-    fn take_request(&self) -> Option<Asked>;
+    fn take_request(&self) -> Option<RunRequest>;
     /// What this process last learned about the route: at the last heartbeat, or now.
-    fn heard(&self) -> Heard;
+    fn heard(&self) -> Observation;
     /// The right to the route's run; `None` where the lock of the route's folder is enough.
     fn claim(&self) -> Option<&dyn Claim>;
 }
@@ -115,7 +115,7 @@ impl Store for Files {
         Ok(lock::holder(&self.dir()))
     }
 
-    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
+    fn ask(&self, request: Option<&RunRequest>) -> anyhow::Result<()> {
         match request {
             Some(request) => files::replace(&self.request(), &serde_json::to_string(request)?),
             None => Ok(fs::remove_file(self.request())?),
@@ -126,12 +126,12 @@ impl Store for Files {
         Ok(self.request().exists())
     }
 
-    fn heard(&self) -> Heard {
+    fn heard(&self) -> Observation {
         let is_stopped = stop_file::is_here(&self.nginx_dir, &self.route);
-        Heard { is_stopped, is_taken: false }
+        Observation { is_stopped, is_taken: false }
     }
 
-    fn take_request(&self) -> Option<Asked> {
+    fn take_request(&self) -> Option<RunRequest> {
         // Renames the file before reading it, so that a request that arrives meanwhile stays for the next call.
         let taken = self.dir().join("ramp.request.taken");
         fs::rename(self.request(), &taken).ok()?;

@@ -14,7 +14,7 @@ use route::Route;
 
 use crate::folder::route_file;
 use crate::http;
-use crate::split::{Known, Split};
+use crate::split::{ServedRoute, Split};
 
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
 const STOP_POLL: Duration = Duration::from_millis(10);
@@ -49,7 +49,7 @@ pub(crate) trait Traffic: fmt::Debug + Send + Sync {
     /// Returns once the stop that the store has is in force everywhere.
     fn stop(&self) -> anyhow::Result<()>;
     /// All routes.
-    fn routes(&self) -> anyhow::Result<Vec<Known>>;
+    fn routes(&self) -> anyhow::Result<Vec<ServedRoute>>;
 }
 
 /// How long to wait until a change is in force, and the pause between two checks.
@@ -145,7 +145,7 @@ impl Traffic for Homes {
         self.front.stop()
     }
 
-    fn routes(&self) -> anyhow::Result<Vec<Known>> {
+    fn routes(&self) -> anyhow::Result<Vec<ServedRoute>> {
         self.front.routes()
     }
 }
@@ -206,7 +206,7 @@ pub(crate) fn is_stopped(admin: SocketAddr, route: &str) -> anyhow::Result<bool>
 }
 
 /// The routes of an nginx.
-pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<Known>> {
+pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<ServedRoute>> {
     let body = ask(admin, "/routes.json")?;
     serde_json::from_str(&body).with_context(|| format!("{admin} answers {body:?}"))
 }

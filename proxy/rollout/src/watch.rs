@@ -16,7 +16,7 @@ use crate::change::{bring_to, take};
 use crate::folder::{prepared, route_dir, route_file};
 use crate::guard::guard;
 use crate::log::{Decision, Problem, record};
-use crate::metrics::{self, Written};
+use crate::metrics::{self, LastWrite};
 use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::run::{Surroundings, carry_on};
@@ -55,7 +55,7 @@ fn watch_silence(
     nginx: impl Fn(&str) -> Nginx,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let (mut watcher, mut written) = (Watcher::default(), Written::default());
+    let (mut watcher, mut written) = (Watcher::default(), LastWrite::default());
     let mut problem = Problem::default();
     while !interrupted.load(Ordering::Relaxed) {
         watcher.look(dir, |route, why| back(&nginx(route), why));
@@ -68,7 +68,7 @@ fn watch_silence(
 
 /// The last heartbeat of each route's run.
 #[derive(Default)]
-pub(crate) struct Watcher(BTreeMap<String, Heard>);
+pub(crate) struct Watcher(BTreeMap<String, LastBeat>);
 
 impl Watcher {
     /// Calls `back` for each route whose run is silent, with the route and the reason. Calls it again at the next look
@@ -79,7 +79,7 @@ impl Watcher {
         mut back: impl FnMut(&str, &str) -> anyhow::Result<()>,
     ) {
         for route in prepared(dir) {
-            let heard = self.0.entry(route.clone()).or_insert_with(Heard::new);
+            let heard = self.0.entry(route.clone()).or_insert_with(LastBeat::new);
             let outcome = heard.look(&route_dir(dir, &route), |why| back(&route, why));
             heard.problem.report(outcome.with_context(|| route.clone()));
         }
@@ -88,7 +88,7 @@ impl Watcher {
 
 /// The heartbeat of one run. The watcher measures on its own monotonic clock how long it has not changed, so clocks
 /// that jump or differ do not make a run silent.
-struct Heard {
+struct LastBeat {
     beat: Option<SystemTime>,
     since: Instant,
     /// Whether the silence was handled; reset by the next heartbeat.
@@ -96,9 +96,9 @@ struct Heard {
     problem: Problem,
 }
 
-impl Heard {
+impl LastBeat {
     fn new() -> Self {
-        Heard { beat: None, since: Instant::now(), is_lost: false, problem: Problem::default() }
+        LastBeat { beat: None, since: Instant::now(), is_lost: false, problem: Problem::default() }
     }
 
     fn look(

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rollout::{Share, Wanted};
+use rollout::{Share, SplitChange};
 use rustix::process::Signal;
 use serde_json::json;
 use support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
@@ -151,7 +151,7 @@ fn the_share_of_sessions_moves_beside_each_home() {
     let folders = ["home-0", "home-1"].map(|name| place.beside(name));
     let mut followers = Vec::new();
     for (home, folder) in homes.iter().zip(&folders) {
-        rollout::prepare(folder, std::slice::from_ref(&relay), &Wanted::default()).unwrap();
+        rollout::prepare(folder, std::slice::from_ref(&relay), &SplitChange::default()).unwrap();
         rollout::prepare_stops(folder, None).unwrap();
         *home.file.lock().unwrap() = rollout::route_dir(folder, "relay").join("share");
         let mut command = in_cluster(&place, &api, &["follow"]);

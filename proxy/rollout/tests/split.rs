@@ -7,7 +7,7 @@ mod support;
 use std::fs;
 use std::net::TcpListener;
 
-use rollout::{Lock, Share, Wanted};
+use rollout::{Lock, Share, SplitChange};
 use rustix::process::Signal;
 use support::{Place, eventually, routes, stderr};
 
@@ -198,11 +198,11 @@ fn prepare_undoes_a_killed_change() {
     place.stop_nginx();
     let dir = place.nginx().dir;
     let routes = &routes()[..1];
-    rollout::prepare(&dir, routes, &Wanted::default()).unwrap();
+    rollout::prepare(&dir, routes, &SplitChange::default()).unwrap();
     let split = rollout::current(&place.nginx().route_dir()).unwrap();
     assert_eq!(split.share_percent, Share::NONE);
     let unchanged = place.read("split.conf");
-    rollout::prepare(&dir, routes, &Wanted::share(Share::NONE)).unwrap();
+    rollout::prepare(&dir, routes, &SplitChange::share(Share::NONE)).unwrap();
     assert_eq!(place.read("split.conf"), unchanged, "an unchanged split is not written again");
     place.start_nginx();
     assert_eq!(place.share(), "0");

@@ -29,7 +29,7 @@ impl Apply {
         ] {
             routes.iter().for_each(|route| println!("  route {route:<6} {what}"));
         }
-        let is_same = exchanged == rollout::Exchanged::default();
+        let is_same = exchanged == rollout::Changes::default();
         println!("{}", if is_same { "Nothing has changed." } else { "In force." });
         Ok(())
     }

@@ -7,7 +7,7 @@ use carve::local::apply;
 use clap::Args;
 use rollout::cluster::Cluster;
 use rollout::state::By;
-use rollout::{Nginx, Share, Split, WATCH, Wanted};
+use rollout::{Nginx, Share, Split, SplitChange, WATCH};
 use route::BaseUrl;
 
 use crate::place::Place;
@@ -47,7 +47,7 @@ impl Prepare {
         }
         // Prepares only once every split is read. A restarted container keeps what is prepared, so preparing earlier
         // would leave the route file's share in place after one of the cluster's splits could not be read.
-        rollout::prepare(&dir, &routes, &Wanted::default())?;
+        rollout::prepare(&dir, &routes, &SplitChange::default())?;
         if let Some(share) = self.share {
             for route in routes.iter().filter(|route| !before.contains(&route.name)) {
                 // Keeps the generation of the file's share: all proxies have the same one until somebody sets a share.
@@ -110,7 +110,7 @@ impl Copy {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let signals = Signals::watch()?;
         let (dir, cluster) = (self.place.dir()?, self.place.cluster()?);
-        rollout::prepare(&dir, &route::load(&self.routes)?.1, &Wanted::default())?;
+        rollout::prepare(&dir, &route::load(&self.routes)?.1, &SplitChange::default())?;
         rollout::copy(&dir, &self.file, &cluster, &signals.received)
     }
 }

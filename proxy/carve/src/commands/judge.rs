@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anstream::{print, println};
 use anyhow::{Context, ensure};
 use clap::Args;
-use evidence::interval::{Assigned, Interval};
+use evidence::interval::{Assignment, Interval};
 use evidence::trial::Trial;
 use evidence::{Gates, Judgement, Verdict};
 use rollout::{Route, lines};
@@ -71,7 +71,7 @@ impl Judge {
             }
             name => self.place.nginx(name.as_deref())?.route_file()?,
         };
-        let assigned = Assigned::from(&route.file.key);
+        let assigned = Assignment::from(&route.file.key);
         let gates = rollout::judge::gates(self.gates.as_deref(), &route)?;
         let intervals = self.intervals(&gates, &route.name)?;
         let mut said = String::new();

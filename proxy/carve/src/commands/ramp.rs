@@ -13,7 +13,7 @@ use rollout::run::request::{self, Request};
 use rollout::state::{Back, Phase, Plan, State};
 use rollout::{Nginx, Share, judge};
 
-use crate::place::{OnRoute, Place, Reports, Why};
+use crate::place::{OnRoute, Place, ReasonArgs, Reports};
 use crate::signals::Signals;
 
 const ROLLED_BACK: u8 = 3;
@@ -62,7 +62,7 @@ pub(crate) struct Ramp {
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
     #[command(flatten)]
     on: OnRoute,
 }
@@ -219,7 +219,7 @@ fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
 #[command(after_help = "Example:\n  carve pause qrcode")]
 pub(crate) struct Pause {
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
     #[command(flatten)]
     on: OnRoute,
 }
@@ -243,7 +243,7 @@ pub(crate) struct Resume {
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
     #[command(flatten)]
     on: OnRoute,
 }
@@ -270,7 +270,7 @@ pub(crate) struct Abort {
     #[command(flatten)]
     reports: Reports,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
     #[command(flatten)]
     on: OnRoute,
 }

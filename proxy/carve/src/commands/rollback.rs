@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anstream::{eprintln, println};
 use clap::Args;
 
-use crate::place::{OnRoute, Why};
+use crate::place::{OnRoute, ReasonArgs};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve rollback qrcode --reason 'wrong pictures'")]
@@ -45,7 +45,7 @@ pub(crate) struct Clear {
 
 impl Clear {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let nginx = self.on.nginx_because(&Why::default())?;
+        let nginx = self.on.nginx_because(&ReasonArgs::default())?;
         let lock = rollout::take(&nginx)?;
         let ended = rollout::clear(&nginx, &lock, &self.reason)?;
         println!("{} was {}. Its share is now 0%.", nginx.route, ended.said());

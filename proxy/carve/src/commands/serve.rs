@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use rollout::Desk;
+use rollout::Environment;
 use service_kit::{Admin, Listener};
 use tokio::sync::oneshot;
 
@@ -52,7 +52,7 @@ impl Serve {
         let listener = runtime.block_on(bind())?;
         let file = dir.join("ramp.prom");
         let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
-        let judged = verdict::Desk {
+        let judged = verdict::Inputs {
             dir: dir.clone(),
             cluster: cluster.clone(),
             prometheus: prometheus.clone(),
@@ -68,7 +68,7 @@ impl Serve {
             };
             runtime.block_on(service_kit::serve_admin(listener, admin, ended));
         });
-        let desk = Desk {
+        let desk = Environment {
             dir: &dir,
             cluster: &cluster,
             prometheus: &prometheus,

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use anstream::{eprintln, println};
 use clap::Args;
-use rollout::{Changed, Key, Share, Wanted};
+use rollout::{Changed, Key, Share, SplitChange};
 use service_kit::arguments::Usage;
 
-use crate::place::{Place, Why};
+use crate::place::{Place, ReasonArgs};
 use crate::signals::Signals;
 
 const EXAMPLES: &str = "\
@@ -31,7 +31,7 @@ pub(crate) struct Split {
     #[arg(long, value_name = "PERCENT")]
     mirror: Option<Share>,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
     #[command(flatten)]
     place: Place,
 }
@@ -44,7 +44,7 @@ impl Split {
         }
         let nginx = self.place.nginx_because(route.as_deref(), &self.why)?;
         let signals = Signals::watch()?;
-        let wanted = Wanted { share, key: self.key, mirror: self.mirror, held: None };
+        let wanted = SplitChange { share, key: self.key, mirror: self.mirror, held: None };
         match rollout::set(&nginx, &wanted, &signals.received) {
             Ok(Changed { stopped: Some(why), .. }) => {
                 println!(

@@ -34,7 +34,7 @@ const PAST: Duration = Duration::from_secs(600);
 const MAX_KNOWN: usize = 1000;
 
 /// What a verdict is made from.
-pub(super) struct Desk {
+pub(super) struct Inputs {
     /// The folder of the routes' copies.
     pub(super) dir: PathBuf,
     pub(super) cluster: Cluster,
@@ -44,7 +44,7 @@ pub(super) struct Desk {
 }
 
 /// The routes of the admin listener.
-pub(super) fn routes(desk: Desk) -> Router {
+pub(super) fn routes(desk: Inputs) -> Router {
     let wanted = |wanted: Verdict| {
         async move |desk, asked: RawQuery, body| match ask(desk, asked, body).await {
             Ok((_, _, judgement)) => {
@@ -68,14 +68,14 @@ pub(super) fn routes(desk: Desk) -> Router {
 
 /// Judges the route that a request names. The judge waits for Prometheus, so it has a thread of its own.
 async fn ask(
-    State(desk): State<Arc<Desk>>,
+    State(desk): State<Arc<Inputs>>,
     RawQuery(query): RawQuery,
     body: Bytes,
 ) -> anyhow::Result<(String, Share, Judgement)> {
     spawn_blocking(move || desk.judge(&query.unwrap_or_default(), &body)).await?
 }
 
-impl Desk {
+impl Inputs {
     fn judge(&self, query: &str, body: &[u8]) -> anyhow::Result<(String, Share, Judgement)> {
         let asked = |name| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));

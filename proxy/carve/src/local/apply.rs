@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
 use anyhow::ensure;
-use rollout::Exchanged;
+use rollout::Changes;
 use route::{CarveFile, Route};
 
 use super::names::{self, Names};
@@ -27,12 +27,12 @@ const NAP: Duration = Duration::from_millis(200);
 /// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them without losing a
 /// request. Returns the routes that were added, changed and removed. Fails, and changes nothing, if nothing runs, a
 /// file has a mistake, or nginx does not accept them.
-pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
+pub fn apply(settings: &Settings) -> anyhow::Result<Changes> {
     let supervisor = Supervisor::new(settings.run_dir.clone());
     ensure!(supervisor.pid().is_some(), supervisor.nothing_runs());
     let exchanged = exchange(settings, || render::routes(settings))?;
     // The shadow reads the route files and carve.toml only when it starts.
-    if exchanged != Exchanged::default() {
+    if exchanged != Changes::default() {
         supervisor.stop_part("shadow")?;
         supervisor.start_part("shadow")?;
         readiness::wait(settings, &supervisor, &["shadow".to_owned()])?;
@@ -43,7 +43,7 @@ pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
 fn exchange(
     settings: &Settings,
     read: impl FnOnce() -> anyhow::Result<(CarveFile, Vec<Route>)>,
-) -> anyhow::Result<Exchanged> {
+) -> anyhow::Result<Changes> {
     rollout::exchange(&settings.machine(), || {
         let (carve, routes) = read()?;
         let files = render::included(settings, &carve, &routes)?;
@@ -53,15 +53,15 @@ fn exchange(
 
 /// The addresses and certificates that nginx has read, and does not read again by itself.
 #[derive(PartialEq)]
-struct Seen {
+struct NginxInputs {
     names: Names,
     certificates: Vec<Option<SystemTime>>,
 }
 
-impl Seen {
+impl NginxInputs {
     fn now(sides: &Sides, carve: &CarveFile, routes: &[Route]) -> Self {
         let changed = |file| fs::metadata(file).and_then(|file| file.modified()).ok();
-        Seen {
+        NginxInputs {
             names: names::lookup(render::urls(sides, carve, routes)),
             certificates: carve.files().map(changed).collect(),
         }
@@ -73,18 +73,18 @@ impl Seen {
 /// files that have changed since the last `carve apply`.
 pub fn keep(settings: &Settings, ended: &AtomicBool) {
     let Some(sides) = &settings.sides else { return };
-    let mut seen: Option<Seen> = None;
+    let mut seen: Option<NginxInputs> = None;
     let mut reloaded: Option<Instant> = None;
     while !ended.load(Ordering::Relaxed) {
         if let Ok((carve, routes)) = render::applied(settings) {
-            let mut now = Seen::now(sides, &carve, &routes);
+            let mut now = NginxInputs::now(sides, &carve, &routes);
             if let Some(seen) = &seen {
                 // Keeps the known addresses of a name that DNS does not answer for.
                 for (name, addresses) in &seen.names {
                     now.names.entry(name.clone()).or_insert_with(|| addresses.clone());
                 }
             }
-            let is_due = |seen: &Seen| {
+            let is_due = |seen: &NginxInputs| {
                 *seen != now
                     && (reloaded.is_none_or(|it| it.elapsed() > SETTLES)
                         || seen.certificates != now.certificates

@@ -7,7 +7,7 @@ use ureq::{Agent, Body};
 
 /// A whole response, whatever its status.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpReply {
     /// The status code.
     pub status: u16,
     /// The headers.
@@ -16,7 +16,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpReply {
     /// A header's value; empty if the header is missing or not text.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
@@ -45,7 +45,7 @@ pub fn client(timeout: Duration) -> Agent {
 }
 
 /// Sends a GET.
-pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
+pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<HttpReply, ureq::Error> {
     let request = client.get(url);
     let request =
         headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
@@ -53,9 +53,9 @@ pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<Answer
 }
 
 /// Reads a response to its end. Fails if the body cannot be read.
-pub fn read(mut response: Response<Body>) -> Result<Answer, ureq::Error> {
+pub fn read(mut response: Response<Body>) -> Result<HttpReply, ureq::Error> {
     let body = response.body_mut().read_to_vec()?;
-    Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })
+    Ok(HttpReply { status: response.status().as_u16(), headers: response.headers().clone(), body })
 }
 
 /// Whether a kept connection ended before the first byte of a response. A client may then send the request again

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use rollout::Wanted;
+use rollout::SplitChange;
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     files::write_folders(&prometheus, &nginx.join("live"))?;
     write(&prometheus.join("prometheus.yml"), &files::text(PROMETHEUS, "prometheus.yml")?)?;
     let Sides { old, new } = sides(settings)?;
-    let started = Started {
+    let started = StartRecord {
         routes: settings.routes.clone(),
         old: old.to_string(),
         new: new.to_string(),
@@ -68,7 +68,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
     let (share, key, mirror) = (settings.split, settings.split_key.clone(), settings.mirror);
-    let wanted = Wanted { share, key, mirror, held: None };
+    let wanted = SplitChange { share, key, mirror, held: None };
     rollout::prepare(&settings.nginx_dir(), &routes, &wanted)?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     let parts = Parts { socket: socket(settings), ..apps.with_own()?.filled(&words)? };
@@ -162,7 +162,7 @@ pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Rout
 
 /// How a stack was started: `started.json` in the run folder.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Started {
+pub struct StartRecord {
     /// The folder of route files.
     pub routes: PathBuf,
     /// The URL of the old side.
@@ -184,7 +184,7 @@ impl Settings {
         let addresses = started.as_ref().and_then(|started| started.addresses.clone());
         let addresses = addresses.map_or_else(Addresses::of_environment, Ok)?;
         let settings = Settings::new(run_dir, addresses, PathBuf::from("carve"));
-        let Some(Started { routes, old, new, parts: apps, .. }) = started else {
+        let Some(StartRecord { routes, old, new, parts: apps, .. }) = started else {
             return Ok(settings);
         };
         let sides = match apps {
@@ -201,7 +201,7 @@ pub fn urls_to_open(run_dir: &Path) -> anyhow::Result<Vec<(String, String)>> {
 }
 
 /// How the stack in a run folder was started; `None` if none was. Fails if `started.json` cannot be read.
-pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
+pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<StartRecord>> {
     let file = run_dir.join("started.json");
     if !file.is_file() {
         return Ok(None);

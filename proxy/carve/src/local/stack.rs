@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use anstream::eprintln;
 use anyhow::{Context, ensure};
-use rollout::{Share, Wanted};
+use rollout::{Share, SplitChange};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -101,7 +101,7 @@ impl Stack {
 
     /// Sets the new side's share of a route. Returns once nginx serves it; fails if nginx does not.
     pub fn set_split(&self, route: &str, share: Share) -> anyhow::Result<()> {
-        let wanted = Wanted::share(share);
+        let wanted = SplitChange::share(share);
         rollout::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
     }
 

@@ -90,7 +90,7 @@ pub fn run(
     let listener = UnixListener::bind(&socket).with_context(|| socket.display().to_string())?;
     // Each thread that reads a part's output holds a sender. Once all are dropped, everything is written.
     let (writing, written) = channel();
-    let parts: Vec<_> = part.into_iter().map(|spec| Arc::new(Supervised::new(spec))).collect();
+    let parts: Vec<_> = part.into_iter().map(|spec| Arc::new(SupervisedPart::new(spec))).collect();
     let keepers: Vec<_> = parts
         .iter()
         .map(|part| {
@@ -130,7 +130,7 @@ enum End {
 }
 
 /// Answers one request. Passes a request to end on to [`run`], which answers it.
-fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
+fn answer(stream: UnixStream, parts: &[Arc<SupervisedPart>], end: &Sender<End>) {
     let mut line = String::new();
     if BufReader::new(&stream).read_line(&mut line).is_err() {
         return;
@@ -138,7 +138,7 @@ fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
     let of = |wanted: String| parts.iter().find(|part| part.spec.name == wanted);
     match serde_json::from_str(&line) {
         Ok(Request::Start(part)) => of(part).into_iter().for_each(|part| part.start()),
-        Ok(Request::Stop(part)) => of(part).into_iter().for_each(|part| part.want(Wanted::Stopped)),
+        Ok(Request::Stop(part)) => of(part).into_iter().for_each(|part| part.want(Goal::Stopped)),
         Ok(Request::End) => return drop(end.send(End::Asked(stream))),
         Ok(Request::States) => {}
         Err(_) => return,
@@ -147,7 +147,7 @@ fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
     let _ = reply(stream, parts);
 }
 
-fn reply(mut stream: UnixStream, parts: &[Arc<Supervised>]) -> io::Result<()> {
+fn reply(mut stream: UnixStream, parts: &[Arc<SupervisedPart>]) -> io::Result<()> {
     let parts = parts.iter().map(|part| part.state()).collect();
     let pid = std::process::id().cast_signed();
     serde_json::to_writer(&mut stream, &States { pid, parts })?;
@@ -156,7 +156,7 @@ fn reply(mut stream: UnixStream, parts: &[Arc<Supervised>]) -> io::Result<()> {
 
 /// Stops the edge parts first, so that requests in flight still reach their servers. Without the edge, no partner can
 /// reach a client that waits for one, so parts that would let it wait get two signals and end without their delay.
-fn stop_all(parts: &[Arc<Supervised>]) {
+fn stop_all(parts: &[Arc<SupervisedPart>]) {
     for is_edge in [true, false] {
         let now = parts.iter().filter(|part| part.spec.is_edge == is_edge);
         let twice: Vec<_> = now.clone().filter(|part| part.spec.ends_at_second_signal).collect();
@@ -166,38 +166,38 @@ fn stop_all(parts: &[Arc<Supervised>]) {
         }
         thread::scope(|scope| {
             for part in now {
-                scope.spawn(|| part.want(Wanted::Ended));
+                scope.spawn(|| part.want(Goal::Ended));
             }
         });
     }
 }
 
 /// A part and its current state.
-struct Supervised {
+struct SupervisedPart {
     spec: PartSpec,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
-    wanted: Wanted,
+    wanted: Goal,
     pid: Option<Pid>,
     since: Instant,
     failure: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum Goal {
     Running,
     Stopped,
     Ended,
 }
 
-impl Supervised {
+impl SupervisedPart {
     fn new(spec: PartSpec) -> Self {
         let state =
-            State { wanted: Wanted::Running, pid: None, since: Instant::now(), failure: None };
-        Supervised { spec, state: Mutex::new(state), changed: Condvar::new() }
+            State { wanted: Goal::Running, pid: None, since: Instant::now(), failure: None };
+        SupervisedPart { spec, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -210,7 +210,7 @@ impl Supervised {
             part: self.spec.name.clone(),
             pid: state.pid.map(|pid| pid.as_raw_nonzero().get()),
             seconds: state.since.elapsed().as_secs(),
-            is_stopped: state.wanted != Wanted::Running,
+            is_stopped: state.wanted != Goal::Running,
             failure: state.failure.clone(),
         }
     }
@@ -222,10 +222,10 @@ impl Supervised {
         let mut leaving: Option<JoinHandle<()>> = None;
         loop {
             let state = self.lock();
-            let is_stopped = |state: &mut State| state.wanted == Wanted::Stopped;
+            let is_stopped = |state: &mut State| state.wanted == Goal::Stopped;
             let wait = self.changed.wait_while(state, is_stopped);
             let mut state = wait.unwrap_or_else(PoisonError::into_inner);
-            if state.wanted == Wanted::Ended {
+            if state.wanted == Goal::Ended {
                 drop(state);
                 let _ = leaving.map(JoinHandle::join);
                 return;
@@ -256,7 +256,7 @@ impl Supervised {
                 leaving = Some(thread::spawn(move || end_group(group, signal)));
             }
             let has_started = started.elapsed() >= COUNTS_AS_STARTED;
-            if state.wanted == Wanted::Running {
+            if state.wanted == Goal::Running {
                 tracing::warn!(part = name, ended, "a part has ended by itself");
                 state.failure = (!has_started).then_some(ended);
             }
@@ -264,7 +264,7 @@ impl Supervised {
             if has_started {
                 pause = FIRST_PAUSE;
             } else {
-                let is_wanted = |state: &mut State| state.wanted == Wanted::Running;
+                let is_wanted = |state: &mut State| state.wanted == Goal::Running;
                 let _ = self.changed.wait_timeout_while(state, pause, is_wanted);
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
@@ -298,20 +298,20 @@ impl Supervised {
 
     fn start(&self) {
         let mut state = self.lock();
-        if state.wanted == Wanted::Stopped {
-            (state.wanted, state.failure) = (Wanted::Running, None);
+        if state.wanted == Goal::Stopped {
+            (state.wanted, state.failure) = (Goal::Running, None);
         }
         self.changed.notify_all();
         let is_to_start = |state: &mut State| {
-            state.wanted == Wanted::Running && state.pid.is_none() && state.failure.is_none()
+            state.wanted == Goal::Running && state.pid.is_none() && state.failure.is_none()
         };
         drop(self.changed.wait_timeout_while(state, ENDS_WITHIN, is_to_start));
     }
 
     /// Stops the part: for good (`Ended`) or until it is started (`Stopped`). Returns once its process has ended.
-    fn want(&self, wanted: Wanted) {
+    fn want(&self, wanted: Goal) {
         let mut state = self.lock();
-        state.wanted = if state.wanted == Wanted::Ended { Wanted::Ended } else { wanted };
+        state.wanted = if state.wanted == Goal::Ended { Goal::Ended } else { wanted };
         state.failure = None;
         drop(state);
         self.changed.notify_all();

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use carve::local::http::{self, Answer};
+use carve::local::http::{self, HttpReply};
 use carve::local::{Settings, Stack};
 use service_kit::testing::repository;
 pub(crate) use service_kit::testing::{built, holds_within};
@@ -66,12 +66,12 @@ pub(crate) fn client() -> Agent {
 }
 
 /// Sends a GET over a new connection.
-pub(crate) fn get(url: &str, headers: &[(&str, &str)]) -> Answer {
+pub(crate) fn get(url: &str, headers: &[(&str, &str)]) -> HttpReply {
     http::get(&client(), url, headers).unwrap()
 }
 
 /// Sends a POST of JSON.
-pub(crate) fn post_json(url: &str, json: &str) -> Answer {
+pub(crate) fn post_json(url: &str, json: &str) -> HttpReply {
     let request = client().post(url).content_type("application/json");
     http::read(request.send(json).unwrap()).unwrap()
 }

@@ -1,11 +1,11 @@
 //! The judge `bytes`: bodies are equal byte by byte.
 
-use crate::judge::difference::{Found, Kind};
+use crate::judge::difference::{DifferenceList, Kind};
 use crate::judge::long::Digest;
 
 pub(crate) const KINDS: [Kind; 1] = [Kind::Body];
 
-pub(crate) fn compare(old: &[u8], new: &[u8], found: &mut Found) {
+pub(crate) fn compare(old: &[u8], new: &[u8], found: &mut DifferenceList) {
     if old == new {
         return;
     }
@@ -19,7 +19,7 @@ pub(crate) fn compare(old: &[u8], new: &[u8], found: &mut Found) {
 }
 
 /// As [`compare`], for bodies that were not kept. The place of a difference is then a whole block.
-pub(crate) fn compare_digests(old: &Digest, new: &Digest, found: &mut Found) {
+pub(crate) fn compare_digests(old: &Digest, new: &Digest, found: &mut DifferenceList) {
     let Some(block) = old.first_difference(new) else { return };
     found.add(&Kind::Body, "", || {
         let (old, new) = (old.bytes(), new.bytes());

@@ -99,9 +99,9 @@ impl Differences {
 
 /// Collects differences.
 #[derive(Debug, Default)]
-pub(crate) struct Found(Option<Differences>);
+pub(crate) struct DifferenceList(Option<Differences>);
 
-impl Found {
+impl DifferenceList {
     /// Adds a difference. `field` is a header's name or a JSON Pointer; empty if the kind alone is the field. `shown`
     /// returns place and detail; it is not called for differences that are only counted.
     pub(crate) fn add(

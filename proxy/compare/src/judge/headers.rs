@@ -6,11 +6,16 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::judge::difference::{Found, Kind};
+use crate::judge::difference::{DifferenceList, Kind};
 use crate::judge::shorten::shortened;
 
 /// Adds a difference for each header of `names` whose values differ. A header that both answers lack is equal.
-pub(crate) fn compare(names: &[HeaderName], old: &HeaderMap, new: &HeaderMap, found: &mut Found) {
+pub(crate) fn compare(
+    names: &[HeaderName],
+    old: &HeaderMap,
+    new: &HeaderMap,
+    found: &mut DifferenceList,
+) {
     for name in names.iter().filter(|name| !is_equal(name, old, new)) {
         let shown = |headers| match combined(name, headers) {
             Some(value) => format!("`{}`", shortened(&String::from_utf8_lossy(&value))),

@@ -11,7 +11,7 @@ use std::panic::catch_unwind;
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::judge::difference::{Found, Kind};
+use crate::judge::difference::{DifferenceList, Kind};
 use route::ImageSettings;
 
 pub(crate) const KINDS: [Kind; 3] = [Kind::Undecodable, Kind::Size, Kind::Pixels];
@@ -38,7 +38,7 @@ impl Limits {
         Ok(Limits(settings.clone()))
     }
 
-    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut DifferenceList) {
         let (old, new) = match (decode(old), decode(new)) {
             (Ok(old), Ok(new)) => (old, new),
             (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
@@ -52,7 +52,7 @@ impl Limits {
         self.compare_pixels(&old, &new, found);
     }
 
-    fn compare_pixels(&self, old: &Picture, new: &Picture, found: &mut Found) {
+    fn compare_pixels(&self, old: &Picture, new: &Picture, found: &mut DifferenceList) {
         let Limits(ImageSettings { tolerance, share }) = self;
         let differs = |(old, new): (&[u8], &[u8])| {
             old.iter().zip(new).any(|(old, new)| old.abs_diff(*new) > *tolerance)

@@ -29,7 +29,7 @@ use http::{HeaderMap, HeaderName};
 use route::JudgeSettings;
 use serde_json::Value;
 
-use difference::Found;
+use difference::DifferenceList;
 pub use difference::{Difference, Differences, Kind};
 pub use exec::{Failure, Stats};
 pub use long::Digest;
@@ -37,7 +37,7 @@ pub use verdict::Verdict;
 
 /// The request that both sides answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RequestLine<'a> {
     /// `GET`, for example.
     pub method: &'a str,
     /// Path and query, as sent.
@@ -103,7 +103,7 @@ impl Judge {
 
     /// Compares two answers to `asked`. Blocks the thread: decoding pictures takes milliseconds, and `exec` waits up to
     /// its `timeout`, or up to twice that if the program is busy or starting.
-    pub fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+    pub fn compare(&self, asked: &RequestLine<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
         let mut found = match self.compare_heads(old, new) {
             Ok(found) => found,
             Err(verdict) => return verdict,
@@ -146,7 +146,7 @@ impl Judge {
     }
 
     /// The differences of the headers, or the verdict if it does not depend on the bodies.
-    fn compare_heads(&self, old: &Answer<'_>, new: &Answer<'_>) -> Result<Found, Verdict> {
+    fn compare_heads(&self, old: &Answer<'_>, new: &Answer<'_>) -> Result<DifferenceList, Verdict> {
         let too_large = |answer: &Answer<'_>| matches!(answer.status, 414 | 431);
         if too_large(old) && too_large(new) {
             return Err(Verdict::Same);
@@ -155,7 +155,7 @@ impl Judge {
             let detail = format!("old {}, new {}", old.status, new.status);
             return Err(Verdict::different(Kind::Status, detail));
         }
-        let mut found = Found::default();
+        let mut found = DifferenceList::default();
         headers::compare(&self.headers, old.headers, new.headers, &mut found);
         Ok(found)
     }
@@ -165,7 +165,7 @@ impl Judge {
     /// `keep_text` is set.
     pub fn describe(
         &self,
-        asked: &Asked<'_>,
+        asked: &RequestLine<'_>,
         answer: &Answer<'_>,
         keep_text: bool,
     ) -> Option<Value> {

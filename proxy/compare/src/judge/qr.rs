@@ -10,8 +10,8 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::judge::difference::{Found, Kind};
-use crate::judge::{Answer, Asked, bytes};
+use crate::judge::difference::{DifferenceList, Kind};
+use crate::judge::{Answer, RequestLine, bytes};
 use contract::decode::{Decoded, Pixels, decode_pixels};
 
 pub(crate) const KINDS: [Kind; 5] =
@@ -43,7 +43,7 @@ impl Picture {
 }
 
 /// Whether the answer is a picture.
-fn is_picture(asked: &Asked<'_>, status: u16) -> bool {
+fn is_picture(asked: &RequestLine<'_>, status: u16) -> bool {
     asked.method == "GET" && status == 200
 }
 
@@ -55,7 +55,12 @@ fn text_of(target: &str) -> Option<String> {
 }
 
 /// Compares two answers with the same status.
-pub(crate) fn compare(asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>, found: &mut Found) {
+pub(crate) fn compare(
+    asked: &RequestLine<'_>,
+    old: &Answer<'_>,
+    new: &Answer<'_>,
+    found: &mut DifferenceList,
+) {
     if !is_picture(asked, old.status) {
         return bytes::compare(old.body, new.body, found);
     }
@@ -66,7 +71,12 @@ pub(crate) fn compare(asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>, fou
     compare_pictures(asked, &old_picture, &Picture::from_png(new.body), found);
 }
 
-fn compare_pictures(asked: &Asked<'_>, old: &Picture, new: &Picture, found: &mut Found) {
+fn compare_pictures(
+    asked: &RequestLine<'_>,
+    old: &Picture,
+    new: &Picture,
+    found: &mut DifferenceList,
+) {
     let (old_symbol, new_symbol) = match (&old.symbol, &new.symbol) {
         (Ok(old), Ok(new)) => (old, new),
         (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
@@ -100,7 +110,11 @@ fn compare_pictures(asked: &Asked<'_>, old: &Picture, new: &Picture, found: &mut
 
 /// Width, height, level, version and text of the picture, or why it cannot be read; `None` if the
 /// answer is not a picture. Without `keep_text`, the text is shown as length and SHA-256.
-pub(crate) fn describe(asked: &Asked<'_>, answer: &Answer<'_>, keep_text: bool) -> Option<Value> {
+pub(crate) fn describe(
+    asked: &RequestLine<'_>,
+    answer: &Answer<'_>,
+    keep_text: bool,
+) -> Option<Value> {
     if !is_picture(asked, answer.status) {
         return None;
     }

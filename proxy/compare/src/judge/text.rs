@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use anyhow::{anyhow, ensure};
 use regex::{NoExpand, Regex};
 
-use crate::judge::difference::{Found, Kind};
+use crate::judge::difference::{DifferenceList, Kind};
 use crate::judge::shorten::shortened;
 use route::TextSettings;
 
@@ -46,7 +46,7 @@ impl Rules {
         Ok(Rules { ignore: settings.ignore.iter().map(pattern).collect::<anyhow::Result<_>>()? })
     }
 
-    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut DifferenceList) {
         let (old, new) = match (self.read(old, "old"), self.read(new, "new")) {
             (Ok(old), Ok(new)) => (old, new),
             (Err(detail), _) | (_, Err(detail)) => return found.whole(Kind::Undecodable, detail),

@@ -1,6 +1,6 @@
 //! The verdict of a judge.
 
-use crate::judge::difference::{Differences, Found, Kind};
+use crate::judge::difference::{DifferenceList, Differences, Kind};
 
 /// The outcome of one comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub enum Verdict {
 
 impl Verdict {
     pub(crate) fn different(kind: Kind, detail: impl Into<String>) -> Self {
-        let mut found = Found::default();
+        let mut found = DifferenceList::default();
         found.whole(kind, detail);
         Verdict::of(found)
     }
 
-    pub(crate) fn of(found: Found) -> Self {
+    pub(crate) fn of(found: DifferenceList) -> Self {
         found.into_differences().map_or(Verdict::Same, Verdict::Different)
     }
 }

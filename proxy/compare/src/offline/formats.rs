@@ -29,7 +29,7 @@ const OF_THE_CONNECTION: [HeaderName; 5] = [
 
 /// A request of a file.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct RecordedRequest {
     /// The number of its line, or of its entry in a HAR, from 1.
     pub(super) number: usize,
     pub(super) method: Method,
@@ -42,21 +42,24 @@ pub(super) struct Given {
 
 /// The content of a file.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
-    pub(super) given: Vec<Given>,
+pub(super) struct RequestFile {
+    pub(super) given: Vec<RecordedRequest>,
     /// The lines of an access log whose request cannot be sent again, each with the reason.
     pub(super) lost: Vec<(usize, &'static str)>,
 }
 
 /// Reads a file. The error names the line and the problem.
-pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
+pub(super) fn parse(content: &[u8]) -> anyhow::Result<RequestFile> {
     if let Ok(Har { log }) = serde_json::from_slice(content) {
         let given = log.entries.into_iter().enumerate().map(|(i, entry)| {
             entry.request.given(i + 1).with_context(|| format!("entry {}", i + 1))
         });
-        return Ok(Parsed { given: given.collect::<anyhow::Result<_>>()?, ..Parsed::default() });
+        return Ok(RequestFile {
+            given: given.collect::<anyhow::Result<_>>()?,
+            ..RequestFile::default()
+        });
     }
-    let mut parsed = Parsed::default();
+    let mut parsed = RequestFile::default();
     for (number, line) in (1..).zip(content.split(|&byte| byte == b'\n')) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() || line.starts_with(b"#") {
@@ -70,7 +73,7 @@ pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
             b'/' => {
                 let target = PathAndQuery::try_from(line)
                     .with_context(|| format!("{} is not a path and query", shown()))?;
-                parsed.given.push(Given::get(number, target));
+                parsed.given.push(RecordedRequest::get(number, target));
             }
             b'{' => parsed.given.push(written(number, line).with_context(shown)?),
             _ => match logged(number, line) {
@@ -87,9 +90,9 @@ pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
     Ok(parsed)
 }
 
-impl Given {
+impl RecordedRequest {
     fn get(number: usize, target: PathAndQuery) -> Self {
-        Given {
+        RecordedRequest {
             number,
             method: Method::GET,
             target,
@@ -101,10 +104,10 @@ impl Given {
 }
 
 /// A line of JSON.
-fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
+fn written(number: usize, line: &[u8]) -> anyhow::Result<RecordedRequest> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Written {
+    struct JsonRequest {
         method: Option<String>,
         path: String,
         #[serde(default)]
@@ -113,17 +116,17 @@ fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
         body_base64: Option<String>,
     }
 
-    let Written { method, path, headers, body, body_base64 } = serde_json::from_slice(line)?;
+    let JsonRequest { method, path, headers, body, body_base64 } = serde_json::from_slice(line)?;
     ensure!(path.starts_with('/'), "path: {path:?}: must begin with /");
     let body = match (body, body_base64) {
         (Some(_), Some(_)) => bail!("body and body_base64: only one of them"),
         (body, None) => body.unwrap_or_default().into(),
         (None, Some(coded)) => STANDARD.decode(coded).context("body_base64")?.into(),
     };
-    let mut given = Given {
+    let mut given = RecordedRequest {
         body,
         method: method.map_or(Ok(Method::GET), |method| method.parse()).context("method")?,
-        ..Given::get(number, path.parse().with_context(|| format!("path: {path:?}"))?)
+        ..RecordedRequest::get(number, path.parse().with_context(|| format!("path: {path:?}"))?)
     };
     for (name, value) in headers {
         let of = || format!("headers: {name}");
@@ -136,7 +139,7 @@ fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
 
 /// Reads a line of an access log, which has the request in quotes. `None` if there are no quotes. The inner error says
 /// why the request cannot be sent again: it is not valid, or its body is not in the log.
-fn logged(number: usize, line: &[u8]) -> Option<Result<Given, &'static str>> {
+fn logged(number: usize, line: &[u8]) -> Option<Result<RecordedRequest, &'static str>> {
     let line = String::from_utf8_lossy(line);
     let request = line.split('"').nth(1)?;
     let words: Vec<&str> = request.split(' ').collect();
@@ -146,11 +149,16 @@ fn logged(number: usize, line: &[u8]) -> Option<Result<Given, &'static str>> {
         }
         _ => None,
     };
-    Some(match parsed.map(|(method, target)| Given { method, ..Given::get(number, target) }) {
-        None => Err("without a request"),
-        Some(given) if ["GET", "HEAD", "OPTIONS"].contains(&given.method.as_str()) => Ok(given),
-        Some(_) => Err("whose body is not in the log"),
-    })
+    Some(
+        match parsed.map(|(method, target)| RecordedRequest {
+            method,
+            ..RecordedRequest::get(number, target)
+        }) {
+            None => Err("without a request"),
+            Some(given) if ["GET", "HEAD", "OPTIONS"].contains(&given.method.as_str()) => Ok(given),
+            Some(_) => Err("whose body is not in the log"),
+        },
+    )
 }
 
 #[derive(Deserialize)]
@@ -194,15 +202,15 @@ struct HarBody {
 }
 
 impl HarRequest {
-    fn given(self, number: usize) -> anyhow::Result<Given> {
+    fn given(self, number: usize) -> anyhow::Result<RecordedRequest> {
         let HarRequest { method, url, headers, post_data } = self;
         let without_fragment = url.split('#').next().unwrap_or_default();
         let uri: Uri = without_fragment.parse().context("url")?;
         let target = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        let mut given = Given {
+        let mut given = RecordedRequest {
             method: method.parse().context("method")?,
             is_recorded: true,
-            ..Given::get(number, target)
+            ..RecordedRequest::get(number, target)
         };
         for HarHeader { name, value } in headers {
             // HTTP/2's pseudo-headers begin with a colon and are not valid names; they only repeat method and url.

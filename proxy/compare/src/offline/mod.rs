@@ -16,11 +16,11 @@ use http::{HeaderName, HeaderValue};
 use indicatif::{ProgressBar, ProgressStyle};
 use route::{CarveFile, HostName, SideUrl};
 
-use crate::asked::Asked;
 use crate::client::Client;
 use crate::comparison::Comparer;
-use crate::routes::{self, Watched};
-use formats::{Given, Parsed};
+use crate::mirrored::MirroredRequest;
+use crate::routes::{self, ComparedRoute};
+use formats::{RecordedRequest, RequestFile};
 use report::{Report, Skipped};
 
 /// Exit code if a difference was found.
@@ -55,8 +55,8 @@ pub struct Options {
 pub(crate) struct Line {
     /// Its number, from 1.
     number: usize,
-    asked: Asked,
-    watched: Arc<Watched>,
+    asked: MirroredRequest,
+    watched: Arc<ComparedRoute>,
 }
 
 impl Options {
@@ -99,9 +99,9 @@ impl Options {
 
 /// The requests that can be sent to both sides, and why the others cannot.
 fn lines(
-    parsed: Parsed,
+    parsed: RequestFile,
     carve: &CarveFile,
-    routes: &[Arc<Watched>],
+    routes: &[Arc<ComparedRoute>],
     host: Option<&HeaderValue>,
 ) -> (Vec<Line>, Skipped) {
     let mut skipped = Skipped::default();
@@ -113,7 +113,7 @@ fn lines(
         let number = given.number;
         let path = given.target.path();
         let name = given.headers.get(HOST).or(host).and_then(host_name);
-        let is_it = |one: &&Arc<Watched>| {
+        let is_it = |one: &&Arc<ComparedRoute>| {
             let has = |name: &str| carve.has(name, &one.route);
             one.route.file.path.matches(path) && name.as_deref().is_none_or(has)
         };
@@ -145,9 +145,13 @@ fn host_name(host: &HeaderValue) -> Option<String> {
 
 /// The request to both sides. If a browser recorded its headers, only those that the route lets the shadow send are
 /// kept.
-fn asked(given: Given, watched: &Watched, host: Option<&HeaderValue>) -> Asked {
-    let Given { method, target, headers, body, is_recorded, .. } = given;
-    let mut asked = Asked { method, body, ..Asked::get(target) };
+fn asked(
+    given: RecordedRequest,
+    watched: &ComparedRoute,
+    host: Option<&HeaderValue>,
+) -> MirroredRequest {
+    let RecordedRequest { method, target, headers, body, is_recorded, .. } = given;
+    let mut asked = MirroredRequest { method, body, ..MirroredRequest::get(target) };
     let names: Vec<HeaderName> = match is_recorded {
         true => watched.sent_headers.clone(),
         false => headers.keys().filter(|name| *name != HOST).cloned().collect(),

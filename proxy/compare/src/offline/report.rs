@@ -14,8 +14,8 @@ use crate::client::Reply;
 use crate::comparison::{Comparison, Noise};
 use crate::fields::Fields;
 use crate::record::Record;
-use crate::routes::Watched;
-use crate::verdict::Outcome;
+use crate::result::Outcome;
+use crate::routes::ComparedRoute;
 
 /// Statuses by which a server refuses a request before the app does its work: for missing credentials, a wrong method,
 /// or too many requests. If both sides refuse, the match proves nothing about their answers.
@@ -184,7 +184,7 @@ impl Report {
     }
 
     /// Counts two answers of the old side to the same request.
-    pub(crate) fn add_noise(&mut self, watched: &Watched, noise: Option<Noise>) {
+    pub(crate) fn add_noise(&mut self, watched: &ComparedRoute, noise: Option<Noise>) {
         let is_json = matches!(watched.route.file.judge, JudgeSettings::Json(_));
         self.noise_of.insert(watched.name().to_owned(), is_json);
         if let Some(Noise::Judged(differences)) = noise {

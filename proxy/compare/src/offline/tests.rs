@@ -1,6 +1,6 @@
 use super::*;
 
-fn routes() -> Vec<Arc<Watched>> {
+fn routes() -> Vec<Arc<ComparedRoute>> {
     let side = "http://127.0.0.1:1".parse().unwrap();
     let files = [
         ("report", "path = \"/report\"\nshadow.send_headers = [\"accept\", \"cookie\"]"),
@@ -9,7 +9,7 @@ fn routes() -> Vec<Arc<Watched>> {
     ];
     let watched = |(name, text)| {
         let route = route::Route::parse(name, text).unwrap();
-        Arc::new(Watched::of(route, &side, &side, Duration::from_secs(1)).unwrap())
+        Arc::new(ComparedRoute::of(route, &side, &side, Duration::from_secs(1)).unwrap())
     };
     files.map(watched).to_vec()
 }
@@ -41,7 +41,7 @@ fn a_request_is_of_the_route_of_its_host() {
     let side = "http://127.0.0.1:1".parse().unwrap();
     let routes = hosts.map(|(name, hosts)| {
         let route = route::Route::parse(name, &format!("path = \"/report\"\n{hosts}")).unwrap();
-        Arc::new(Watched::of(route, &side, &side, Duration::from_secs(1)).unwrap())
+        Arc::new(ComparedRoute::of(route, &side, &side, Duration::from_secs(1)).unwrap())
     });
     let carve = "hosts = [{ names = [\"shop.example\", \"*.shop.example\"], app = \"http://127.0.0.1:1\" }]";
     let carve = CarveFile::parse(carve).unwrap();

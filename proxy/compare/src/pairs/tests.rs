@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn the_new_side_is_slower_beyond_a_margin() {
-    let took = |ms| Took { has_failed: false, elapsed: Duration::from_millis(ms) };
+    let took = |ms| Timing { has_failed: false, elapsed: Duration::from_millis(ms) };
     for (median, new, is_slower) in
         [(10, 15, false), (10, 16, true), (100, 110, false), (100, 111, true)]
     {

@@ -3,14 +3,14 @@
 #![allow(dead_code, reason = "each test file takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use compare::judge::{Answer, Asked, Differences, Judge, Verdict};
+use compare::judge::{Answer, Differences, Judge, RequestLine, Verdict};
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName};
 use qr_core::{Level, Raster, encode, write_png};
 use route::JudgeSettings;
 use serde::Deserialize;
 
-pub(crate) const GET: Asked<'_> = Asked { method: "GET", target: "/items" };
+pub(crate) const GET: RequestLine<'_> = RequestLine { method: "GET", target: "/items" };
 
 pub(crate) fn answer<'a>(status: u16, headers: &'a HeaderMap, body: &'a [u8]) -> Answer<'a> {
     Answer { status, headers, body }

@@ -27,7 +27,7 @@ fn a_line_counts_for_its_route_arm_side_and_code() {
     let mut counts = counts();
     take(&mut counts, LINE.repeat(3));
     let route = &counts.routes[0];
-    let place = (Arm::New as usize, Side::New as usize, Code::Success as usize);
+    let place = (Arm::New as usize, ServedBy::New as usize, Code::Success as usize);
     assert_eq!(route.requests[place.0][place.1][place.2], 3);
     assert_eq!(route.requests.as_flattened().as_flattened().iter().sum::<u64>(), 3);
     assert_eq!((route.response_bytes[0], route.durations[0].sum_ms), (30, 9));

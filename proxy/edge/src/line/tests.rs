@@ -11,7 +11,7 @@ fn fields_of_a_line_are_counted() {
         ended_ms: 1_732_250_000_123,
         route: b"qrcode",
         arm: Arm::New,
-        side: Side::Fallback,
+        side: ServedBy::Fallback,
         status: 200,
         duration_ms: 1042,
         sent_bytes: 5120,
@@ -45,7 +45,7 @@ fn fields_may_be_empty_or_a_dash() {
         "1732250000.000\tnone\tnone\tnone\t400\t0.000\t0\t-\tGET",
     ] {
         let line = parse(line).unwrap();
-        assert_eq!((line.route, line.arm, line.side), (NO_ROUTE, Arm::None, Side::None));
+        assert_eq!((line.route, line.arm, line.side), (NO_ROUTE, Arm::None, ServedBy::None));
     }
 }
 
@@ -97,15 +97,15 @@ fn every_byte_cut_from_or_changed_in_a_line_is_parsed_without_a_panic() {
 #[test]
 fn an_error_that_no_upstream_gave_is_nginx_own() {
     for (status, upstream, side) in [
-        (503, "-", Side::None),
-        (429, "", Side::None),
-        (500, "-", Side::None),
-        (502, "new", Side::New),
-        (504, "10.0.0.1:80", Side::New),
-        (503, "10.0.0.1:80", Side::New),
-        (499, "-", Side::New),
-        (200, "-", Side::New),
-        (404, "-", Side::New),
+        (503, "-", ServedBy::None),
+        (429, "", ServedBy::None),
+        (500, "-", ServedBy::None),
+        (502, "new", ServedBy::New),
+        (504, "10.0.0.1:80", ServedBy::New),
+        (503, "10.0.0.1:80", ServedBy::New),
+        (499, "-", ServedBy::New),
+        (200, "-", ServedBy::New),
+        (404, "-", ServedBy::New),
     ] {
         let line = format!("1.000\tqrcode\tnew\tnew\t{status}\t0.001\t10\t{upstream}\tGET");
         assert_eq!(parse(&line).unwrap().side, side, "{line}");

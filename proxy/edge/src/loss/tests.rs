@@ -50,7 +50,7 @@ impl Model {
         let lines = Lines { count: self.lines, read_to_end_at: self.read_to_end_at };
         // One more, counted and open: the reading itself. The model does not log it.
         let requests = self.requests + open + 1;
-        self.loss.observe(Reading { at: self.at(), requests, open: open + 1 }, lines)
+        self.loss.observe(StubStatus { at: self.at(), requests, open: open + 1 }, lines)
     }
 
     fn steps(&mut self, seconds: u64, traffic: u64, lost: u64, open: u64, delay: u64) -> u64 {

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use super::*;
 
 /// Asks a server that answers with this head and body.
-fn asked(status: &'static str, body: &'static str) -> anyhow::Result<(Reading, Connections)> {
+fn asked(status: &'static str, body: &'static str) -> anyhow::Result<(StubStatus, Connections)> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/stub_status", listener.local_addr().unwrap());
     let server = thread::spawn(move || {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::gates::Counted;
+use crate::gates::Quantity;
 use crate::interval::Arm;
 
 fn interval(old: [f64; 3], new: [f64; 3], shadow: [f64; 4]) -> Interval {
@@ -14,7 +14,7 @@ fn read(excess: f64, intervals: &[Interval]) -> Reading {
     answers.reading(&Test {
         name: "shadow-answers".to_owned(),
         about: String::new(),
-        counts: Counted::ShadowAnswers,
+        counts: Quantity::ShadowAnswers,
         excess,
         absolute: None,
         above: None,

@@ -67,8 +67,8 @@ fn sessions_have_gates_of_their_own_which_need_no_shadow() {
     let text = include_str!("../../../routes/relay.toml");
     let gates = Gates::of(&Route::parse("relay", text).expect("valid"));
     let gates = gates.expect("valid");
-    let counted: Vec<Counted> = gates.tests.iter().map(|test| test.counts).collect();
-    let expected = [Counted::Failures, Counted::Outages, Counted::Statuses, Counted::Own];
+    let counted: Vec<Quantity> = gates.tests.iter().map(|test| test.counts).collect();
+    let expected = [Quantity::Failures, Quantity::Outages, Quantity::Statuses, Quantity::Own];
     assert_eq!(counted, expected);
     assert!(gates.all.iter().any(|gate| gate.query.contains("route=\"relay\"")));
     assert!(gates.all.iter().all(|gate| !gate.query.contains("shadow")));

@@ -58,7 +58,7 @@ fn an_interval_is_stored_without_what_it_did_not_count() {
 
 #[test]
 fn each_test_counts_its_own_events_among_its_own_requests() {
-    use Assigned::{ByKey, ByRequest};
+    use Assignment::{ByKey, ByRequest};
     let interval = interval(1.0);
     let counted = |counted, assigned| -> Vec<[(f64, f64); 2]> {
         let blocks = interval.blocks(counted, assigned);
@@ -67,34 +67,34 @@ fn each_test_counts_its_own_events_among_its_own_requests() {
     };
     let pairs = |new: f64| [(40.0, new), (40.0, new + 1.0)];
     for (test, assigned, expected) in [
-        (Counted::Failures, ByRequest, vec![[(90.0, 7.0), (180.0, 14.0)]]),
+        (Quantity::Failures, ByRequest, vec![[(90.0, 7.0), (180.0, 14.0)]]),
         // The second block has 90 % of all requests, divided by the share.
         (
-            Counted::Failures,
+            Quantity::Failures,
             ByKey,
             vec![[(90.0, 3.0), (180.0, 14.0)], [(67.5, 6.0), (202.5, 12.0)]],
         ),
-        (Counted::Slow, ByRequest, vec![[(100.0, 5.0), (200.0, 10.0)]]),
-        (Counted::Slow, ByKey, vec![[(0.0, 0.0); 2]]),
+        (Quantity::Slow, ByRequest, vec![[(100.0, 5.0), (200.0, 10.0)]]),
+        (Quantity::Slow, ByKey, vec![[(0.0, 0.0); 2]]),
         (
-            Counted::Statuses,
+            Quantity::Statuses,
             ByRequest,
             [60.0, 20.0, 4.0].map(|of| [(84.0, of), (168.0, 2.0 * of)]).to_vec(),
         ),
-        (Counted::Empty, ByRequest, vec![[(60.0, 2.0), (120.0, 4.0)]]),
-        (Counted::Outages, ByRequest, vec![[(5.0, 0.5), (5.0, 1.0)]]),
-        (Counted::PairFailures, ByRequest, vec![pairs(1.0)]),
-        (Counted::PairLatency, ByRequest, [3.0, 5.0, 7.0, 9.0, 11.0].map(pairs).to_vec()),
-        (Counted::Differences, ByRequest, vec![[(50.0, 17.0), (50.0, 18.0)]]),
-        (Counted::Own, ByRequest, vec![[(50.0, 19.0), (50.0, 20.0)]]),
-        (Counted::ShadowAnswers, ByRequest, vec![]),
-        (Counted::SampleRatio, ByRequest, vec![]),
+        (Quantity::Empty, ByRequest, vec![[(60.0, 2.0), (120.0, 4.0)]]),
+        (Quantity::Outages, ByRequest, vec![[(5.0, 0.5), (5.0, 1.0)]]),
+        (Quantity::PairFailures, ByRequest, vec![pairs(1.0)]),
+        (Quantity::PairLatency, ByRequest, [3.0, 5.0, 7.0, 9.0, 11.0].map(pairs).to_vec()),
+        (Quantity::Differences, ByRequest, vec![[(50.0, 17.0), (50.0, 18.0)]]),
+        (Quantity::Own, ByRequest, vec![[(50.0, 19.0), (50.0, 20.0)]]),
+        (Quantity::ShadowAnswers, ByRequest, vec![]),
+        (Quantity::SampleRatio, ByRequest, vec![]),
     ] {
         assert_eq!(counted(test, assigned), expected, "{test:?} {assigned:?}");
     }
     let of = |counted| interval.blocks(counted, ByRequest)[0];
-    assert_eq!((of(Counted::Failures).attempted, of(Counted::Slow).attempted), (0.9, 1.0));
-    assert_eq!((of(Counted::Outages).unit, of(Counted::Own).unit), (Unit::Time, Unit::Events));
+    assert_eq!((of(Quantity::Failures).attempted, of(Quantity::Slow).attempted), (0.9, 1.0));
+    assert_eq!((of(Quantity::Outages).unit, of(Quantity::Own).unit), (Unit::Time, Unit::Events));
     let asked = interval.asked(ByRequest);
     assert_eq!(asked.new, Counts { requests: 130.0, events: 8.0 });
     assert_eq!(asked.old, Counts { requests: 220.0, events: 16.0 });
@@ -104,7 +104,7 @@ fn each_test_counts_its_own_events_among_its_own_requests() {
     assert_eq!(asked.old, Counts { requests: 180.0, events: 12.0 });
     let declined = Arm { declined: 40.0, ..interval.new };
     assert_eq!(Interval { new: declined, ..interval }.asked(ByKey).new.requests, 50.0);
-    assert_eq!([&Key::Request, &Key::Client].map(Assigned::from), [ByRequest, ByKey]);
+    assert_eq!([&Key::Request, &Key::Client].map(Assignment::from), [ByRequest, ByKey]);
 }
 
 #[test]
@@ -113,14 +113,14 @@ fn an_outage_counts_if_both_sides_have_the_requests_to_show_one() {
         let arm = |requests| Arm { requests, ..Arm::default() };
         let interval =
             Interval { seconds: 5.0, new: arm(new), old: arm(old), ..Interval::default() };
-        let block = interval.blocks(Counted::Outages, Assigned::ByRequest)[0];
+        let block = interval.blocks(Quantity::Outages, Assignment::ByRequest)[0];
         assert_eq!([block.new, block.old].map(|it| it.requests), [seconds; 2], "{new} {old}");
     }
 }
 
 #[test]
 fn beyond_the_limit_a_side_is_excused_by_the_old_one_or_by_its_few_keys() {
-    use Assigned::{ByKey, ByRequest};
+    use Assignment::{ByKey, ByRequest};
     let arm = |requests, failures| Arm { requests, failures, ..Arm::default() };
     for (new, old, assigned, counts) in [
         (arm(100.0, 9.0), arm(200.0, 10.0), ByRequest, true),

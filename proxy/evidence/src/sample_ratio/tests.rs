@@ -6,7 +6,7 @@ fn after(new: f64, old: f64, share: f64) -> SampleRatio {
     let interval =
         Interval { share, new: arm(new, 1.0), old: arm(old, 1.0), ..Interval::default() };
     let mut ratio = SampleRatio::default();
-    ratio.add(&interval, Assigned::ByRequest);
+    ratio.add(&interval, Assignment::ByRequest);
     ratio
 }
 
@@ -54,7 +54,7 @@ fn void_ramps(kept: f64) -> usize {
             let old = count(500.0 - new, kept.min(1.0 - 1e-9));
             let arm = |requests| Arm { requests, ..Arm::default() };
             let block = Interval { share, new: arm(new), old: arm(old), ..Interval::default() };
-            ratio.add(&block, Assigned::ByRequest);
+            ratio.add(&block, Assignment::ByRequest);
             ratio.is_void(0.001, 4)
         })
     };

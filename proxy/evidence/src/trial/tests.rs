@@ -9,7 +9,7 @@ fn gates() -> Gates {
 }
 
 /// The test that fails after ten minutes of intervals with these counts.
-fn worse(new: Arm, old: Arm, assigned: Assigned) -> Option<String> {
+fn worse(new: Arm, old: Arm, assigned: Assignment) -> Option<String> {
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1).without_bands());
     for block in 1..=120 {
         trial.add(&interval(f64::from(block) * 5.0, new, old), &gates, assigned);
@@ -32,19 +32,19 @@ fn a_worse_side_fails_the_test_of_what_is_worse() {
         (Arm { statuses: [95.0, 5.0, 0.0], ..fine }, "statuses"),
         (Arm { empty: 50.0, ..fine }, "empty"),
     ] {
-        assert_eq!(worse(bad, fine, Assigned::ByRequest).as_deref(), Some(test));
+        assert_eq!(worse(bad, fine, Assignment::ByRequest).as_deref(), Some(test));
         assert_eq!(
-            worse(fine, bad, Assigned::ByRequest).filter(|test| test != "statuses"),
+            worse(fine, bad, Assignment::ByRequest).filter(|test| test != "statuses"),
             None,
             "{test}"
         );
-        assert_eq!(worse(bad, bad, Assigned::ByRequest), None, "{test}");
+        assert_eq!(worse(bad, bad, Assignment::ByRequest), None, "{test}");
     }
     // With a split by key, one client may often request a slow key, or one with redirects.
-    assert_eq!(worse(Arm { slow: 20.0, ..fine }, fine, Assigned::ByKey), None);
-    assert_eq!(worse(Arm { statuses: [95.0, 5.0, 0.0], ..fine }, fine, Assigned::ByKey), None);
+    assert_eq!(worse(Arm { slow: 20.0, ..fine }, fine, Assignment::ByKey), None);
+    assert_eq!(worse(Arm { statuses: [95.0, 5.0, 0.0], ..fine }, fine, Assignment::ByKey), None);
     let refused = Arm { statuses: [0.0, 0.0, 100.0], ..fine };
-    assert_eq!(worse(refused, fine, Assigned::ByKey).as_deref(), Some("statuses"));
+    assert_eq!(worse(refused, fine, Assignment::ByKey).as_deref(), Some("statuses"));
 }
 
 /// The share of alpha of each bet: half of 1 % is for the whole run and half for its steps, and each half is divided
@@ -57,7 +57,7 @@ fn blocks_until(
     verdict: Verdict,
     test: &str,
     (new, old): (Arm, Arm),
-    assigned: Assigned,
+    assigned: Assignment,
     before: usize,
     step: usize,
 ) -> (usize, String) {
@@ -105,7 +105,7 @@ fn a_run_goes_back_with_the_block_that_wins_what_alpha_asks_for() {
     assert!(of_step > of_run + 5, "{of_run} {of_step}");
     let until = |before, step| {
         let (blocks, detail) =
-            blocks_until(Verdict::Fail, "slow", slower, Assigned::ByRequest, before, step);
+            blocks_until(Verdict::Fail, "slow", slower, Assignment::ByRequest, before, step);
         (blocks, detail.split("; ").nth(1).unwrap().to_owned())
     };
     // What a run of good blocks has lost counts for the whole run, and not for the next step.
@@ -124,7 +124,7 @@ fn a_run_goes_back_with_the_block_that_wins_what_alpha_asks_for() {
         Verdict::Fail,
         "failures",
         (failing(60.0), failing(0.0)),
-        Assigned::ByKey,
+        Assignment::ByKey,
         0,
         1000,
     );
@@ -142,16 +142,16 @@ fn failures_are_divided_by_twice_the_usual_number() {
         (Wealth::default(), |failures| Arm { requests: 100.0, failures, ..Arm::default() });
     // A block of the old side alone is one too.
     let mut end = 10.0;
-    trial.add(&interval(end, Arm::default(), arm(0.0)), &gates, Assigned::ByRequest);
+    trial.add(&interval(end, Arm::default(), arm(0.0)), &gates, Assignment::ByRequest);
     for (new, old, least) in
         [(9.0, 3.0, 1.0), (4.0, 0.0, 12.0), (1.0, 0.0, 32.0 / 3.0), (0.0, 0.0, 8.5)]
     {
         end += 10.0;
-        trial.add(&interval(end, arm(new), arm(old)), &gates, Assigned::ByRequest);
+        trial.add(&interval(end, arm(new), arm(old)), &gates, Assignment::ByRequest);
         // Blocks of the shadow alone are not counted.
         let shadow =
             Interval { pairs: 10.0, ..interval(end + 5.0, Arm::default(), Arm::default()) };
-        trial.add(&shadow, &gates, Assigned::ByRequest);
+        trial.add(&shadow, &gates, Assignment::ByRequest);
         let [new, old] = [new, old].map(|events| Counts { requests: 100.0, events });
         wealth.bet(Wealth::of_worse(Block { least, ..Block::new(Unit::Events, new, old) }, 0.001));
     }
@@ -165,8 +165,14 @@ fn a_step_waits_for_its_proof_and_says_how_long() {
     let arm = |failures| Arm { requests: 100.0, failures, ..Arm::default() };
     let counts = |events| Counts { requests: 100.0, events };
     let outcome = Wealth::of_better(Block::new(Unit::Events, counts(0.0), counts(0.0)), 0.005);
-    let (blocks, _) =
-        blocks_until(Verdict::Pass, "failures", (arm(0.0), arm(0.0)), Assigned::ByRequest, 0, 1000);
+    let (blocks, _) = blocks_until(
+        Verdict::Pass,
+        "failures",
+        (arm(0.0), arm(0.0)),
+        Assignment::ByRequest,
+        0,
+        1000,
+    );
     assert_eq!(blocks, bets_until(20.0, outcome));
 
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
@@ -180,7 +186,7 @@ fn a_step_waits_for_its_proof_and_says_how_long() {
             trial.add(
                 &interval(trial.until + 5.0, arm(0.0), arm(0.0)),
                 &gates,
-                Assigned::ByRequest,
+                Assignment::ByRequest,
             );
             trial.reach(trial.until + 5.0, &gates);
         }
@@ -197,7 +203,7 @@ fn a_step_waits_for_its_proof_and_says_how_long() {
         let mut trial = Trial::new(&gates, 1);
         let new = Arm { requests, ..Arm::default() };
         let one = Interval { pairs, seconds, ..interval(5.0, new, arm(0.0)) };
-        trial.add(&one, &gates, Assigned::ByRequest);
+        trial.add(&one, &gates, Assignment::ByRequest);
         trial.reach(10.0, &gates);
         assert_eq!(trial.evidence["failures"].proof_counts.requests, requests + pairs);
         assert_eq!(said(&trial).contains("more, "), has_time, "{requests} {seconds}");
@@ -243,14 +249,14 @@ fn a_reading_shows_the_counts_and_how_much_the_sides_differ() {
         (6, "p95: new alone 9 of 100, old alone 1 of 100", None),
     ] {
         for (assigned, detail) in
-            [(Assigned::ByRequest, detail), (Assigned::ByKey, of_keys.unwrap_or(detail))]
+            [(Assignment::ByRequest, detail), (Assignment::ByKey, of_keys.unwrap_or(detail))]
         {
             let reading = play(1, assigned).swap_remove(number);
             assert!(reading.detail.starts_with(detail), "{reading:?}");
         }
     }
     // The lower end is wrong with the probability of a rollback, which the three classes share; the upper one with 5 %.
-    let readings = play(200, Assigned::ByRequest);
+    let readings = play(200, Assignment::ByRequest);
     let counts = |requests, events| Counts { requests, events };
     for (number, new, old, parts) in [
         (4, counts(1000.0, 20.0), counts(1000.0, 10.0), 1.0),
@@ -268,9 +274,9 @@ fn a_reading_shows_the_counts_and_how_much_the_sides_differ() {
         assert!(lower.is_some() && upper.is_some());
     }
     // Of the statuses and the empty answers of a split by key, only a large difference matters.
-    let limits = play(1, Assigned::ByKey).iter().map(|it| it.limit).collect::<Vec<_>>();
+    let limits = play(1, Assignment::ByKey).iter().map(|it| it.limit).collect::<Vec<_>>();
     assert_eq!(limits[1..5], [0.02, 0.25, 0.25, 0.01].map(Some));
-    let without = play(0, Assigned::ByRequest);
+    let without = play(0, Assignment::ByRequest);
     assert!(without[..7].iter().all(|reading| reading.value == Some(0.0)), "{without:?}");
     let added = Trial::default().readings(&gates);
     assert_eq!(added[0].problem, "this test was added after the run began");
@@ -287,7 +293,7 @@ fn a_step_waits_while_the_new_side_looks_worse() {
             trial.add(
                 &interval(end, arm(new), arm([100.0, 0.0, 0.0])),
                 &gates,
-                Assigned::ByRequest,
+                Assignment::ByRequest,
             );
         }
         trial.reach(end + 5.0, &gates);
@@ -306,9 +312,9 @@ fn a_difference_that_does_not_matter_rolls_nothing_back() {
     let arm = |failures, slow| Arm { requests: 10_000.0, failures, slow, ..Arm::default() };
     // A difference of 0.1 points matters for failures, and of 1 point for slow answers.
     for (failures, slow) in [(15.0, 0.0), (10.0, 80.0)] {
-        assert_eq!(worse(arm(failures, slow), arm(10.0, 0.0), Assigned::ByRequest), None);
+        assert_eq!(worse(arm(failures, slow), arm(10.0, 0.0), Assignment::ByRequest), None);
     }
-    let failed = worse(arm(60.0, 0.0), arm(10.0, 0.0), Assigned::ByRequest);
+    let failed = worse(arm(60.0, 0.0), arm(10.0, 0.0), Assignment::ByRequest);
     assert_eq!(failed.as_deref(), Some("failures"));
 }
 
@@ -319,10 +325,10 @@ fn what_fails_within_a_block_weighs_once_however_often_it_is_scraped() {
     let (gates, mut scraped) = (gates(), [Trial::new(&gates(), 1), Trial::new(&gates(), 1)]);
     for second in 1..=20 {
         let of_a_second = Interval { seconds: 1.0, ..interval(f64::from(second), one, one) };
-        scraped[0].add(&of_a_second, &gates, Assigned::ByRequest);
+        scraped[0].add(&of_a_second, &gates, Assignment::ByRequest);
         if second % 5 == 0 {
             let of_five = interval(f64::from(second), five, five);
-            scraped[1].add(&of_five, &gates, Assigned::ByRequest);
+            scraped[1].add(&of_five, &gates, Assignment::ByRequest);
         }
     }
     assert!(scraped[0].evidence == scraped[1].evidence);
@@ -332,7 +338,7 @@ fn what_fails_within_a_block_weighs_once_however_often_it_is_scraped() {
 fn the_last_block_is_judged_once_it_is_over() {
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
     let arm = Arm { requests: 100.0, ..Arm::default() };
-    trial.add(&interval(5.0, arm, arm), &gates, Assigned::ByRequest);
+    trial.add(&interval(5.0, arm, arm), &gates, Assignment::ByRequest);
     let before = trial.evidence.clone();
     trial.reach(9.4, &gates);
     assert!(trial.evidence == before);
@@ -351,10 +357,10 @@ fn several_proxies_and_the_shadow_count_a_block_together() {
         counted[0].add(
             &Interval { pairs: 10.0, ..interval(end, whole, whole) },
             &gates,
-            Assigned::ByRequest,
+            Assignment::ByRequest,
         );
         for part in [interval(end, half, half), interval(end + 1.0, half, half), shadow] {
-            counted[1].add(&part, &gates, Assigned::ByRequest);
+            counted[1].add(&part, &gates, Assignment::ByRequest);
         }
     }
     for test in ["failures", "pair-failures"] {
@@ -377,12 +383,12 @@ fn a_side_that_takes_twice_as_long_is_not_done_while_hardly_a_pair_was_compared(
         reading.is_some_and(|reading| reading.verdict == Verdict::Inconclusive)
     };
     for block in 1..=10 {
-        trial.add(&compared(f64::from(block) * 5.0, 4.0), &gates, Assigned::ByRequest);
+        trial.add(&compared(f64::from(block) * 5.0, 4.0), &gates, Assignment::ByRequest);
         assert!(missing(&trial), "{block}");
     }
     let mut trial = Trial::new(&gates, 1);
     for block in 1..=60 {
-        trial.add(&compared(f64::from(block) * 5.0, 1.0), &gates, Assigned::ByRequest);
+        trial.add(&compared(f64::from(block) * 5.0, 1.0), &gates, Assignment::ByRequest);
     }
     assert!(!missing(&trial));
 }
@@ -401,7 +407,7 @@ fn sessions_count_once_those_that_began_before_a_move_have_ended() {
         let end = f64::from(block) * 5.0;
         let own = interval(end, Arm::default(), Arm::default());
         let own = Interval { own_new: counts(50.0), own_old: counts(0.0), ..own };
-        trial.add(&own, &gates, Assigned::ByRequest);
+        trial.add(&own, &gates, Assignment::ByRequest);
         failed_at = failed_at.or(trial.worse(&gates).map(|test| (test.name.clone(), end)));
         trial.reach(end + 5.0, &gates);
         let counts_own = trial.evidence["sessions"].parts[0].new.requests > 0.0;
@@ -420,7 +426,7 @@ fn matches_of_a_shadow_that_gets_other_answers_than_clients_prove_nothing() {
         end += 5.0;
         let old = Arm { requests: 300.0, statuses: clients, ..Arm::default() };
         let interval = Interval { shadow_statuses: shadow, ..interval(end, Arm::default(), old) };
-        trial.add(&interval, &gates, Assigned::ByKey);
+        trial.add(&interval, &gates, Assignment::ByKey);
         let readings = trial.readings(&gates);
         let reading = readings.into_iter().find(|reading| reading.gate == "shadow-answers");
         reading.map(|reading| (reading.verdict, reading.to_string())).expect("the test")
@@ -449,11 +455,11 @@ fn what_spans_a_move_is_left_out() {
     let failing = Arm { requests: 100.0, failures: 100.0, ..Arm::default() };
     let failed = |end| interval(end, failing, Arm::default());
     for end in [8.0, 12.0, 17.0] {
-        trial.add(&failed(end), &gates, Assigned::ByRequest);
+        trial.add(&failed(end), &gates, Assignment::ByRequest);
         assert_eq!(trial.asked(), 0.0);
     }
     let pairs = Interval { pairs: 7.0, ..failed(20.0) };
-    trial.add(&pairs, &gates, Assigned::ByRequest);
+    trial.add(&pairs, &gates, Assignment::ByRequest);
     assert_eq!(trial.asked(), 107.0);
 }
 
@@ -462,7 +468,7 @@ fn by_key(test: &str, intervals: &[(Arm, Arm)]) -> Vec<Verdict> {
     let (gates, mut trial, mut end) = (gates(), Trial::new(&gates(), 1), 0.0);
     let mut verdict = |(new, old): &(Arm, Arm)| {
         end += 5.0;
-        trial.add(&Interval { share: 5.0, ..interval(end, *new, *old) }, &gates, Assigned::ByKey);
+        trial.add(&Interval { share: 5.0, ..interval(end, *new, *old) }, &gates, Assignment::ByKey);
         trial.reach(end + 5.0, &gates);
         trial.readings(&gates).into_iter().find(|it| it.gate == test).expect("the test").verdict
     };
@@ -514,7 +520,7 @@ fn where_the_split_was_not_the_split_a_step_waits_and_nothing_goes_back() {
     let arm = |requests, failures| Arm { requests, failures, ..Arm::default() };
     let mut of = |end, new| {
         let one = Interval { share: 25.0, ..interval(end, arm(new, 0.02 * new), arm(75.0, 0.0)) };
-        trial.add(&one, &gates, Assigned::ByRequest);
+        trial.add(&one, &gates, Assignment::ByRequest);
         let ratio = trial.readings(&gates).into_iter().find(|it| it.gate == "sample-ratio");
         let worse = trial.worse(&gates).map(|test| test.name.clone());
         (ratio.expect("the test"), worse, trial.is_proven(&gates))
@@ -534,7 +540,7 @@ fn where_the_split_was_not_the_split_a_step_waits_and_nothing_goes_back() {
     trial.add(
         &Interval { share: 25.0, ..interval(600.0, arm(25.0, 1.0), arm(75.0, 0.0)) },
         &gates,
-        Assigned::ByRequest,
+        Assignment::ByRequest,
     );
     assert!(trial.worse(&gates).is_some());
 }

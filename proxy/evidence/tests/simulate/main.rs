@@ -16,14 +16,14 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, ensure};
 use evidence::Gates;
-use evidence::interval::Assigned;
+use evidence::interval::Assignment;
 use ramp::{Behaviour, End, Ramp, Scenario};
 use route::Route;
 
 /// Requests per second.
 const RATES: [f64; 3] = [5.0, 100.0, 400.0];
-const ASSIGNED: [(Assigned, &str); 2] =
-    [(Assigned::ByRequest, "by request"), (Assigned::ByKey, "by key")];
+const ASSIGNED: [(Assignment, &str); 2] =
+    [(Assignment::ByRequest, "by request"), (Assignment::ByKey, "by key")];
 /// The largest share of a cell's ramps of equal sides that may be rolled back: alpha, with room for chance in a thousand
 /// ramps.
 const MOST_OF_EQUAL: f64 = 0.013;
@@ -89,7 +89,7 @@ fn worse() -> Vec<Scenario> {
 }
 
 /// Runs the ramps of a cell of the table on two threads, each ramp with a seed of its own.
-fn simulate(gates: &Gates, cell: (Scenario, f64, Assigned), ramps: u64) -> Vec<End> {
+fn simulate(gates: &Gates, cell: (Scenario, f64, Assignment), ramps: u64) -> Vec<End> {
     let (scenario, rate, assigned) = cell;
     let part = |seeds: std::ops::Range<u64>| -> Vec<End> {
         seeds.map(|seed| Ramp::new(scenario, rate, assigned, seed).run(gates)).collect()

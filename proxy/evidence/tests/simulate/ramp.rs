@@ -2,7 +2,7 @@
 
 use evidence::Gates;
 use evidence::bets::Counts;
-use evidence::interval::{Alone, Arm, Assigned, Interval, SLOWER};
+use evidence::interval::{Alone, Arm, Assignment, Interval, SLOWER};
 use evidence::trial::Trial;
 use fastrand::Rng;
 
@@ -198,7 +198,7 @@ fn beyond(slow: f64, slower: f64, is_new: bool) -> [f64; SLOWER.len()] {
 pub(crate) struct Ramp {
     scenario: Scenario,
     rate: f64,
-    assigned: Assigned,
+    assigned: Assignment,
     rng: Rng,
     new: Side,
     old: Side,
@@ -206,7 +206,7 @@ pub(crate) struct Ramp {
 }
 
 impl Ramp {
-    pub(crate) fn new(scenario: Scenario, rate: f64, assigned: Assigned, seed: u64) -> Self {
+    pub(crate) fn new(scenario: Scenario, rate: f64, assigned: Assignment, seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
         let keys =
             Keys::new([scenario.new, scenario.old].map(|side| side.bad_keys), rate, &mut rng);
@@ -250,8 +250,8 @@ impl Ramp {
     /// side.
     fn traffic(&self, share: f64) -> (f64, f64, f64) {
         match self.assigned {
-            Assigned::ByRequest => (share, self.keys.bad(true), self.keys.bad(false)),
-            Assigned::ByKey => (self.keys.weight_below(share), 0.0, 0.0), // `Keys` plays them
+            Assignment::ByRequest => (share, self.keys.bad(true), self.keys.bad(false)),
+            Assignment::ByKey => (self.keys.weight_below(share), 0.0, 0.0), // `Keys` plays them
         }
     }
 
@@ -270,7 +270,7 @@ impl Ramp {
         let new = self.new.play(now, self.rate * share, bad_of_new, of_new, &mut self.rng);
         let old = self.old.play(now, self.rate * (1.0 - share), bad_of_old, of_old, &mut self.rng);
         let (mut new, mut old) = (new, old);
-        if self.assigned == Assigned::ByKey {
+        if self.assigned == Assignment::ByKey {
             let until = now + BLOCK;
             for (arm, is_new) in [(&mut new.arm, true), (&mut old.arm, false)] {
                 self.keys.play(until, self.rate, is_new, arm, &mut self.rng);

@@ -6,7 +6,7 @@ fn blocks(change: fn(&mut Gates)) -> Vec<f64> {
     let of = |scenario: Scenario| {
         let mut gates = gates(scenario).expect("valid");
         change(&mut gates);
-        let ends = simulate(&gates, (scenario, 100.0, Assigned::ByRequest), 6);
+        let ends = simulate(&gates, (scenario, 100.0, Assignment::ByRequest), 6);
         let blocks = ends.iter().map(|end| match end {
             End::RolledBack { minutes, .. } => 12.0 * minutes,
             End::Done | End::Waiting => f64::INFINITY,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::proxies::PATIENCE;
 use crate::folder::route_dir;
-use crate::split::{Known, Split, current};
+use crate::split::{ServedRoute, Split, current};
 use crate::traffic::Traffic;
 
 const ANNOTATION: &str = "carve/split";
@@ -251,15 +251,15 @@ impl Traffic for HttpRoute {
         PATIENCE.wait_for_stop(|| self.to_old(since.elapsed() > LATE))
     }
 
-    fn routes(&self) -> anyhow::Result<Vec<Known>> {
+    fn routes(&self) -> anyhow::Result<Vec<ServedRoute>> {
         known(&self.files)
     }
 }
 
 /// The routes of a folder whose traffic a gateway moves.
-pub(super) fn known(files: &Path) -> anyhow::Result<Vec<Known>> {
+pub(super) fn known(files: &Path) -> anyhow::Result<Vec<ServedRoute>> {
     let of_gateway = load(files)?.1.into_iter().filter(|route| route.file.gateway.is_some());
-    Ok(of_gateway.map(|route| Known::of(route.name)).collect())
+    Ok(of_gateway.map(|route| ServedRoute::of(route.name)).collect())
 }
 
 fn weights(share: Share) -> [Value; 2] {

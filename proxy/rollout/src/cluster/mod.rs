@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 use crate::folder::copy_to;
 use crate::log::Problem;
 use crate::nginx::Nginx;
-use crate::split::Known;
-use crate::state::Told;
+use crate::split::ServedRoute;
+use crate::state::Heartbeat;
 use crate::stop_file::Stop;
 use crate::store::Store;
 use crate::traffic::{Traffic, ask, routes};
@@ -78,24 +78,24 @@ impl FromStr for ConfigMap {
 
 /// A route's entries in the ConfigMap.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct Entries<'a> {
     /// The split, as the text of [`Split::share_file`], which a version before this one reads too.
     pub(crate) split: Option<&'a str>,
     pub(crate) stop: Option<Stop>,
-    /// The run, as the text of a [`Told`].
+    /// The run, as the text of a [`Heartbeat`].
     pub(crate) run: Option<&'a str>,
     request: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Entries<'a> {
     pub(crate) fn of(route: &str, object: &'a Value) -> Self {
         let text = |what| object["data"][key(route, what)].as_str();
         let stop = text("stop").map(Stop::read);
-        Said { split: text("conf"), stop, run: text("run"), request: text("request") }
+        Entries { split: text("conf"), stop, run: text("run"), request: text("request") }
     }
 
     /// The last state of the run; `None` if there was no run, or another version wrote it.
-    pub(crate) fn told(&self) -> Option<Told> {
+    pub(crate) fn told(&self) -> Option<Heartbeat> {
         serde_json::from_str(self.run?).ok()
     }
 }
@@ -191,7 +191,7 @@ impl Cluster {
     }
 
     /// The routes of the proxies, from the first proxy that answers. Fails if none answers in time.
-    pub fn routes(&self) -> anyhow::Result<Vec<Known>> {
+    pub fn routes(&self) -> anyhow::Result<Vec<ServedRoute>> {
         let proxies = match &self.front {
             Front::Proxies(proxies) => proxies,
             Front::Gateways(files) => return gateway::known(files),

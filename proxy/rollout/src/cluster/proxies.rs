@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, ensure};
 
 use crate::files;
-use crate::split::{Known, Split};
+use crate::split::{ServedRoute, Split};
 use crate::traffic::{Patience, Traffic, agreed, is_stopped, late, routes, served};
 
 /// How long a change may take. The proxies' name resolves to a deleted proxy for some seconds, which does not answer.
@@ -128,7 +128,7 @@ impl Traffic for ProxiesOf {
         })
     }
 
-    fn routes(&self) -> anyhow::Result<Vec<Known>> {
+    fn routes(&self) -> anyhow::Result<Vec<ServedRoute>> {
         self.proxies.ask(routes)
     }
 }

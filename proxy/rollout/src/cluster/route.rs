@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{Cluster, Said, copy_to, key};
+use super::{Cluster, Entries, copy_to, key};
 use crate::folder::{keep_route, route_dir, route_file, write};
 use crate::split::{Split, current};
-use crate::state::{Asked, State, Told};
+use crate::state::{Heartbeat, RunRequest, State};
 use crate::stop_file::Stop;
-use crate::store::{Claim, Heard, Store};
+use crate::store::{Claim, Observation, Store};
 use crate::traffic::used_by;
 
 /// If a process has been silent for this long, another process may take over its run. Much shorter than the lease,
@@ -33,22 +33,22 @@ pub(crate) struct OnCluster {
     pub(crate) route: String,
     /// The entries as this process last read or wrote them. If the ConfigMap differs, somebody else has changed them.
     /// Its resource version does not show that, since all runs write their state there all the time.
-    pub(super) seen: Mutex<Seen>,
+    pub(super) seen: Mutex<Snapshot>,
 }
 
 /// The entries that a change of the split relies on, and the findings of the last heartbeat.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Snapshot {
     /// The text of the split.
     split: Option<String>,
     /// The process that holds the route's run.
     holder: Option<String>,
-    heard: Heard,
-    request: Option<Asked>,
+    heard: Observation,
+    request: Option<RunRequest>,
 }
 
 impl OnCluster {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Snapshot> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,14 +65,14 @@ impl OnCluster {
     }
 
     /// The last state of the route's run; `None` if there was no run, or another version wrote it.
-    pub(crate) fn told(&self) -> anyhow::Result<Option<Told>> {
-        Ok(Said::of(&self.route, &self.object()?).told())
+    pub(crate) fn told(&self) -> anyhow::Result<Option<Heartbeat>> {
+        Ok(Entries::of(&self.route, &self.object()?).told())
     }
 
     /// The split in the ConfigMap; `None` if nobody has set one yet.
     fn fetch(&self) -> anyhow::Result<Option<Split>> {
         let object = self.object()?;
-        let text = Said::of(&self.route, &object).split;
+        let text = Entries::of(&self.route, &object).split;
         self.seen().split = text.map(str::to_owned);
         text.map(|text| self.parse(text)).transpose()
     }
@@ -116,27 +116,27 @@ impl OnCluster {
     /// since another process has then taken the run over.
     pub(crate) fn hold(&self, me: &str, before: &str) -> anyhow::Result<State> {
         let state = self.cluster.update(|object| {
-            let said = Said::of(&self.route, object);
+            let said = Entries::of(&self.route, object);
             ensure!(said.run == Some(before), "another process has taken the run over");
             let state = said.told().context("there is no run")?.state;
-            let told = Told { beat: 0, holder: Some(me.to_owned()), state: state.clone() };
+            let told = Heartbeat { beat: 0, holder: Some(me.to_owned()), state: state.clone() };
             let text = serde_json::to_string(&told)?;
             // Discards a request that was meant for an earlier process.
             Ok((Some(json!({ self.key("run"): text, self.key("request"): null })), state))
         })?;
         let mut seen = self.seen();
         let split = seen.split.take();
-        *seen = Seen { split, holder: Some(me.to_owned()), ..Seen::default() };
+        *seen = Snapshot { split, holder: Some(me.to_owned()), ..Snapshot::default() };
         Ok(state)
     }
 
     /// Writes the state of the run, even if another process holds it.
     pub(crate) fn overrule(&self, state: &State) -> anyhow::Result<()> {
-        let text = serde_json::to_string(&Told::last(state))?;
+        let text = serde_json::to_string(&Heartbeat::last(state))?;
         self.cluster.put(&self.route, "run", Some(text))
     }
 
-    fn expect_holder(&self, said: &Said<'_>) -> anyhow::Result<()> {
+    fn expect_holder(&self, said: &Entries<'_>) -> anyhow::Result<()> {
         let there = said.told().and_then(|told| told.holder);
         let route = &self.route;
         ensure!(
@@ -153,7 +153,7 @@ impl Store for OnCluster {
     }
 
     fn stop(&self) -> anyhow::Result<Option<Stop>> {
-        Ok(Said::of(&self.route, &self.object()?).stop)
+        Ok(Entries::of(&self.route, &self.object()?).stop)
     }
 
     fn put_stop(&self, stop: &Stop) -> anyhow::Result<()> {
@@ -161,14 +161,14 @@ impl Store for OnCluster {
             return self.cluster.put(&self.route, "stop", Some(stop.text()));
         }
         self.cluster.update(|object| {
-            let is_free = Said::of(&self.route, object).stop.is_none();
+            let is_free = Entries::of(&self.route, object).stop.is_none();
             Ok((is_free.then(|| json!({ self.key("stop"): stop.text() })), ()))
         })
     }
 
     fn lift_stop(&self, only_brake: bool) -> anyhow::Result<()> {
         self.cluster.update(|object| {
-            let stop = Said::of(&self.route, object).stop;
+            let stop = Entries::of(&self.route, object).stop;
             let is_lifted = stop.is_some_and(|stop| stop.is_brake || !only_brake);
             Ok((is_lifted.then(|| json!({ self.key("stop"): null })), ()))
         })
@@ -196,20 +196,20 @@ impl Store for OnCluster {
         }
     }
 
-    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
+    fn ask(&self, request: Option<&RunRequest>) -> anyhow::Result<()> {
         let text = request.map(serde_json::to_string).transpose()?;
         self.cluster.put(&self.route, "request", text)
     }
 
     fn is_asked(&self) -> anyhow::Result<bool> {
-        Ok(Said::of(&self.route, &self.object()?).request.is_some())
+        Ok(Entries::of(&self.route, &self.object()?).request.is_some())
     }
 
-    fn heard(&self) -> Heard {
+    fn heard(&self) -> Observation {
         self.seen().heard
     }
 
-    fn take_request(&self) -> Option<Asked> {
+    fn take_request(&self) -> Option<RunRequest> {
         self.seen().request.take()
     }
     fn claim(&self) -> Option<&dyn Claim> {
@@ -236,14 +236,14 @@ impl Claim for OnCluster {
         let (split, run) = (current(&self.dir())?, State::load(&self.dir())?);
         let text = split.share_file();
         self.cluster.update(|object| {
-            let said = Said::of(&self.route, object);
+            let said = Entries::of(&self.route, object);
             if said.split != self.seen().split.as_deref() {
                 bail!("somebody else has changed the split of {} in the meantime", self.route);
             }
             self.expect_holder(&said)?;
             let mut patch = json!({ self.key("conf"): &text });
             if let (Some(state), Some(me)) = (&run, &self.seen().holder) {
-                let told = Told { beat: 0, holder: Some(me.clone()), state: state.clone() };
+                let told = Heartbeat { beat: 0, holder: Some(me.clone()), state: state.clone() };
                 patch[self.key("run")] = json!(serde_json::to_string(&told)?);
             }
             Ok((Some(patch), ()))
@@ -257,11 +257,11 @@ impl Claim for OnCluster {
     fn beat(&self, count: u64) -> anyhow::Result<()> {
         let (holder, state) = (self.seen().holder.clone(), State::load(&self.dir())?);
         let (Some(me), Some(state)) = (holder, state) else { return Ok(()) };
-        let told = Told { beat: count, holder: Some(me), state };
+        let told = Heartbeat { beat: count, holder: Some(me), state };
         let text = serde_json::to_string(&told)?;
         let (heard, request) = self.cluster.update(|object| {
-            let said = Said::of(&self.route, object);
-            let mut heard = Heard { is_stopped: said.stop.is_some(), is_taken: false };
+            let said = Entries::of(&self.route, object);
+            let mut heard = Observation { is_stopped: said.stop.is_some(), is_taken: false };
             if said.told().and_then(|found| found.holder) != told.holder {
                 heard.is_taken = true;
                 return Ok((None, (heard, None)));
@@ -282,9 +282,9 @@ impl Claim for OnCluster {
     }
 
     fn let_go(&self, state: &State) -> anyhow::Result<()> {
-        let text = serde_json::to_string(&Told::last(state))?;
+        let text = serde_json::to_string(&Heartbeat::last(state))?;
         self.cluster.update(|object| {
-            self.expect_holder(&Said::of(&self.route, object))?;
+            self.expect_holder(&Entries::of(&self.route, object))?;
             Ok((Some(json!({ self.key("run"): &text })), ()))
         })?;
         self.seen().holder = None;

@@ -24,8 +24,8 @@ use crate::nginx::Nginx;
 use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::pulse::Pulse;
 use crate::samples::Sampler;
-use crate::split::{Wanted, current};
-use crate::state::{Asked, Back, Confirmation, Phase, Plan, State};
+use crate::split::{SplitChange, current};
+use crate::state::{Back, Confirmation, Phase, Plan, RunRequest, State};
 use crate::{stop, stop_file};
 pub use order::{attend, order};
 use report::Report;
@@ -283,7 +283,7 @@ impl<'a> Run<'a> {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
                 Verdict::Pass if elapsed >= hold && self.state.needs_person() => {
-                    self.state.confirmation = Confirmation::Asked;
+                    self.state.confirmation = Confirmation::RunRequest;
                     self.pause("the step has passed; `carve resume` begins the last one");
                 }
                 Verdict::Pass if elapsed >= hold => return Ok(Step::Passed),
@@ -347,7 +347,7 @@ impl<'a> Run<'a> {
                 return Ok(Wait::End(Step::Stopped));
             }
             ensure!(!heard.is_taken, "another process has taken the run over");
-            let Some(Asked { request, by }) = self.around.nginx.store.take_request() else {
+            let Some(RunRequest { request, by }) = self.around.nginx.store.take_request() else {
                 thread::sleep(LOOK);
                 continue;
             };
@@ -356,7 +356,7 @@ impl<'a> Run<'a> {
                 Request::Abort(back) => return Ok(Wait::End(Step::Aborted(back))),
                 Request::Pause => self.pause(&self.state.asked.on_request()),
                 Request::Resume => {
-                    let is_asked = self.state.confirmation == Confirmation::Asked;
+                    let is_asked = self.state.confirmation == Confirmation::RunRequest;
                     self.state.phase = Phase::Holding;
                     self.state.reason = String::new();
                     self.report.event(&self.state, "went_on", None);
@@ -386,7 +386,7 @@ impl<'a> Run<'a> {
         {
             return Ok(()); // a resumed run needs no reload
         }
-        let wanted = Wanted { held: Some(true), ..Wanted::share(share) };
+        let wanted = SplitChange { held: Some(true), ..SplitChange::share(share) };
         change(nginx, lock, &wanted, interrupted).map(drop)?;
         let steps = self.state.plan.steps.len();
         let trial = self.state.trial.get_or_insert_with(|| Trial::new(&self.gates, steps));
@@ -398,7 +398,7 @@ impl<'a> Run<'a> {
     /// the next change, which does not justify undoing the run.
     fn let_go(&self) {
         let Surroundings { nginx, lock, .. } = self.around;
-        let wanted = Wanted { held: Some(false), ..Wanted::default() };
+        let wanted = SplitChange { held: Some(false), ..SplitChange::default() };
         if let Err(problem) = change(nginx, lock, &wanted, &AtomicBool::new(false)) {
             eprintln!(
                 "carve: until the next change, answers are cached for at most a minute: {problem:#}"
@@ -430,7 +430,7 @@ impl<'a> Run<'a> {
         // A signal must not interrupt a rollback, so this flag is never set.
         let uninterrupted = AtomicBool::new(false);
         let mut tries = 0;
-        while let Err(error) = change(nginx, lock, &Wanted::share(share), &uninterrupted) {
+        while let Err(error) = change(nginx, lock, &SplitChange::share(share), &uninterrupted) {
             tries += 1;
             if tries == TRIES_TO_GO_BACK {
                 let why = &self.state.reason;

@@ -9,12 +9,12 @@ use anyhow::{anyhow, bail};
 
 use super::begin;
 use crate::change::take;
-use crate::cluster::{Cluster, Said};
+use crate::cluster::{Cluster, Entries};
 use crate::display::Display;
 use crate::judge::gates;
 use crate::nginx::Nginx;
 use crate::prometheus::{NoNumber, Prometheus};
-use crate::state::{Phase, Plan, State, Told};
+use crate::state::{Heartbeat, Phase, Plan, State};
 use crate::stop;
 
 /// How soon `carve serve`, which watches the ConfigMap, must have started a run before a warning is printed.
@@ -56,7 +56,7 @@ pub fn attend(
     let (ordered, mut outcome) = (Instant::now(), Ok(None));
     cluster.watch(interrupted, |object| {
         let Some(object) = object else { return Ok(true) };
-        let Some(Told { state, holder, .. }) = Said::of(route, object).told() else {
+        let Some(Heartbeat { state, holder, .. }) = Entries::of(route, object).told() else {
             outcome = Err(anyhow!("the run is gone from the ConfigMap"));
             return Ok(false);
         };

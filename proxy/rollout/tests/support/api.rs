@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rollout::{Split, Wanted};
+use rollout::{Split, SplitChange};
 use serde_json::{Value, json};
 
 use super::gateway::HttpRoutes;
@@ -226,6 +226,6 @@ pub(crate) fn first() -> Split {
     Split::first(&routes()[0])
 }
 
-pub(crate) fn share(percent: &str) -> Wanted {
-    Wanted::share(percent.parse().unwrap())
+pub(crate) fn share(percent: &str) -> SplitChange {
+    SplitChange::share(percent.parse().unwrap())
 }

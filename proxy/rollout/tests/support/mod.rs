@@ -17,7 +17,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use rollout::{Nginx, Route, Share, Split, Wanted};
+use rollout::{Nginx, Route, Share, Split, SplitChange};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use service_kit::testing::holds_within;
 pub(crate) use service_kit::testing::{Process, built};
@@ -234,7 +234,7 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
     for (name, text) in route::render::all(&carve, routes, &upstreams) {
         fs::write(dir.join(name), text).unwrap();
     }
-    rollout::prepare(dir, routes, &Wanted::share(Share::NONE)).unwrap();
+    rollout::prepare(dir, routes, &SplitChange::share(Share::NONE)).unwrap();
     rollout::prepare_stops(dir, None).unwrap();
 }
 

@@ -29,15 +29,15 @@ pub struct Gateway {
 #[serde(untagged)]
 pub enum Source {
     /// A gateway whose counters are known.
-    Known(Known),
+    KnownGateway(KnownGateway),
     /// Counters of another one.
-    Declared(Declared),
+    CounterSelector(CounterSelector),
 }
 
 /// A gateway whose counters are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Known {
+pub enum KnownGateway {
     /// With `metrics.prometheus.addServicesLabels`, its default.
     Traefik,
     /// With the statistics of each backend: its HTTPRoute has a filter for each.
@@ -47,7 +47,7 @@ pub enum Known {
 /// Counters of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Declared {
+pub struct CounterSelector {
     /// A PromQL selector of the counter of a side's requests. $object stands for the name of carve's HTTPRoute, and
     /// $backend for the place of the side in it: 0 for the new one, 1 for the old one.
     pub requests: String,
@@ -66,19 +66,19 @@ pub struct Counters {
     pub status: String,
 }
 
-impl Known {
-    fn declared(self) -> Declared {
+impl KnownGateway {
+    fn declared(self) -> CounterSelector {
         let (requests, status) = match self {
-            Known::Traefik => (
+            KnownGateway::Traefik => (
                 "traefik_service_requests_total{service=~\"httproute-.+-$object-gw-.+-$backend@kubernetesgateway\"}",
                 "code",
             ),
-            Known::EnvoyGateway => (
+            KnownGateway::EnvoyGateway => (
                 "envoy_cluster_upstream_rq_xx{envoy_cluster_name=~\"httproute/.+/$object/rule/0/backend/$backend\"}",
                 "envoy_response_code_class",
             ),
         };
-        Declared { requests: requests.to_owned(), status: status.to_owned() }
+        CounterSelector { requests: requests.to_owned(), status: status.to_owned() }
     }
 }
 
@@ -143,7 +143,7 @@ impl Route {
         let sides = [("new", &self.file.new), ("old", &self.file.old)];
         let backends = sides.map(|(arm, side)| {
             let mut backend = backend(side).ok()?;
-            if self.file.gateway.as_ref()?.counts == Source::Known(Known::EnvoyGateway) {
+            if self.file.gateway.as_ref()?.counts == Source::KnownGateway(KnownGateway::EnvoyGateway) {
                 // Without a filter for each backend, Envoy counts both in one cluster.
                 let arm = json!([{ "name": "X-Route-Arm", "value": arm }]);
                 let header = json!({ "type": "RequestHeaderModifier", "requestHeaderModifier": { "set": arm } });
@@ -162,9 +162,9 @@ impl Route {
 
     /// The gateway's counters; `None` if no gateway moves the route's traffic.
     pub fn counters(&self) -> Option<Counters> {
-        let Declared { requests, status } = match &self.file.gateway.as_ref()?.counts {
-            Source::Known(known) => known.declared(),
-            Source::Declared(declared) => declared.clone(),
+        let CounterSelector { requests, status } = match &self.file.gateway.as_ref()?.counts {
+            Source::KnownGateway(known) => known.declared(),
+            Source::CounterSelector(declared) => declared.clone(),
         };
         let of = |backend| {
             requests.replace("$object", &gateway_object(&self.name)).replace("$backend", backend)

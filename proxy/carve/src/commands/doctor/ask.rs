@@ -186,12 +186,12 @@ impl Sides {
         lines
     }
 
-    fn lasts(&self, side: &Uri, path: &str, lasting: Duration) -> Result<Lasted, String> {
+    fn lasts(&self, side: &Uri, path: &str, lasting: Duration) -> Result<StreamedAnswer, String> {
         let begin = Instant::now();
         let answer = self.request(side, Method::GET, path, &Vec::new(), lasting, SendBody::none());
         let mut answer = answer.map_err(|error| why(&error))?;
         let status = answer.status().as_u16();
-        let mut lasted = Lasted { status, first: lasting, end: None };
+        let mut lasted = StreamedAnswer { status, first: lasting, end: None };
         let (mut reader, mut buffer) = (answer.body_mut().as_reader(), [0; 4096]);
         loop {
             match reader.read(&mut buffer) {
@@ -248,7 +248,7 @@ impl Sides {
 }
 
 /// A streamed answer, read up to a time limit.
-struct Lasted {
+struct StreamedAnswer {
     status: u16,
     /// When the first byte came; the time limit if none did.
     first: Duration,

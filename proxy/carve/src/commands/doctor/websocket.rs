@@ -26,7 +26,7 @@ const PING: Bytes = Bytes::from_static(b"carve doctor");
 
 /// How a WebSocket went.
 #[derive(Debug)]
-enum Went {
+enum WebSocketEnd {
     /// It did not open, for this reason.
     Refused(String),
     /// It ended too early: after how long, and why.
@@ -40,10 +40,12 @@ impl Sides {
     pub(super) fn websocket(&self, path: &str, lasting: Duration) -> Vec<String> {
         let [app, proxied] =
             [&self.ends.app, &self.ends.proxy].map(|side| self.talk(side, path, lasting));
-        let words = |went: &Went| match went {
-            Went::Refused(why) => format!("is not opened: {why}"),
-            Went::Ended(after, why) => format!("ends after {:.1} s: {why}", after.as_secs_f32()),
-            Went::Lasted => "is open and answers".to_owned(),
+        let words = |went: &WebSocketEnd| match went {
+            WebSocketEnd::Refused(why) => format!("is not opened: {why}"),
+            WebSocketEnd::Ended(after, why) => {
+                format!("ends after {:.1} s: {why}", after.as_secs_f32())
+            }
+            WebSocketEnd::Lasted => "is open and answers".to_owned(),
         };
         if discriminant(&app) == discriminant(&proxied) {
             return Vec::new();
@@ -52,33 +54,36 @@ impl Sides {
         vec![format!("at the app it {app}, through the proxy it {proxied}")]
     }
 
-    fn talk(&self, side: &Uri, path: &str, lasting: Duration) -> Went {
+    fn talk(&self, side: &Uri, path: &str, lasting: Duration) -> WebSocketEnd {
         let mut socket = match self.open(side, path) {
             Ok(socket) => socket,
-            Err(Error::Http(answer)) => return Went::Refused(answer.status().to_string()),
-            Err(error) => return Went::Refused(error.to_string()),
+            Err(Error::Http(answer)) => return WebSocketEnd::Refused(answer.status().to_string()),
+            Err(error) => return WebSocketEnd::Refused(error.to_string()),
         };
         let begin = Instant::now();
         let mut pinged = None;
         loop {
             if pinged.is_none() && begin.elapsed() >= lasting {
                 if let Err(error) = socket.send(Message::Ping(PING)) {
-                    return Went::Ended(begin.elapsed(), error.to_string());
+                    return WebSocketEnd::Ended(begin.elapsed(), error.to_string());
                 }
                 pinged = Some(Instant::now());
             }
             match socket.read() {
-                Ok(Message::Pong(payload)) if payload == PING => return Went::Lasted,
+                Ok(Message::Pong(payload)) if payload == PING => return WebSocketEnd::Lasted,
                 Ok(Message::Close(_)) => {
-                    return Went::Ended(begin.elapsed(), "it is closed".to_owned());
+                    return WebSocketEnd::Ended(begin.elapsed(), "it is closed".to_owned());
                 }
                 Ok(_) => {}
                 Err(Error::Io(error)) if is_timeout(&error) => {
                     if pinged.is_some_and(|when| when.elapsed() >= TIMEOUT) {
-                        return Went::Ended(begin.elapsed(), "no answer to a ping".to_owned());
+                        return WebSocketEnd::Ended(
+                            begin.elapsed(),
+                            "no answer to a ping".to_owned(),
+                        );
                     }
                 }
-                Err(error) => return Went::Ended(begin.elapsed(), error.to_string()),
+                Err(error) => return WebSocketEnd::Ended(begin.elapsed(), error.to_string()),
             }
         }
     }

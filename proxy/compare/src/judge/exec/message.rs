@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::judge::difference::Kind;
 use crate::judge::shorten::cut;
 use crate::judge::verdict::Verdict;
-use crate::judge::{Answer, Asked, headers};
+use crate::judge::{Answer, RequestLine, headers};
 
 /// The version of the protocol.
 const VERSION: u32 = 1;
@@ -62,7 +62,12 @@ fn is_kind(name: &str) -> bool {
 }
 
 /// The line that asks for a verdict, including its line end.
-pub(super) fn question(id: u64, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Vec<u8> {
+pub(super) fn question(
+    id: u64,
+    asked: &RequestLine<'_>,
+    old: &Answer<'_>,
+    new: &Answer<'_>,
+) -> Vec<u8> {
     #[derive(Serialize)]
     struct Question<'a> {
         v: u32,

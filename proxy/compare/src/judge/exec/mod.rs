@@ -20,10 +20,10 @@ use anyhow::{bail, ensure};
 
 use crate::judge::difference::Kind;
 use crate::judge::verdict::Verdict;
-use crate::judge::{Answer, Asked};
+use crate::judge::{Answer, RequestLine};
 use program::Program;
 use route::{ExecSettings, Time};
-use stats::Trouble;
+use stats::ProgramFailure;
 pub use stats::{Failure, Stats};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -60,16 +60,16 @@ struct Running {
 }
 
 /// Why there is no verdict.
-enum Refused {
+enum NoVerdict {
     /// The program failed while it judged this pair or started for it.
-    Failed(Trouble),
+    Failed(ProgramFailure),
     /// The program is still starting, or waits for its next start.
     Waiting(String),
 }
 
-impl From<Trouble> for Refused {
-    fn from(trouble: Trouble) -> Self {
-        Refused::Failed(trouble)
+impl From<ProgramFailure> for NoVerdict {
+    fn from(trouble: ProgramFailure) -> Self {
+        NoVerdict::Failed(trouble)
     }
 }
 
@@ -111,7 +111,12 @@ impl Exec {
     }
 
     /// Asks the program for its verdict.
-    pub(crate) fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+    pub(crate) fn compare(
+        &self,
+        asked: &RequestLine<'_>,
+        old: &Answer<'_>,
+        new: &Answer<'_>,
+    ) -> Verdict {
         let timeout = self.settings.timeout.0;
         let deadline = Instant::now() + timeout;
         let Some(mut lease) = self.lease(deadline) else {
@@ -157,7 +162,7 @@ impl Exec {
         &self,
         runner: &'r mut Runner,
         deadline: Instant,
-    ) -> Result<&'r mut Running, Refused> {
+    ) -> Result<&'r mut Running, NoVerdict> {
         let running = match &mut runner.running {
             Some(running) => running,
             none => {
@@ -165,7 +170,7 @@ impl Exec {
                 if let Some(wait) = runner.next_start.and_then(|at| at.checked_duration_since(now))
                 {
                     let why = format!("the program failed and starts again in {wait:.1?}");
-                    return Err(Refused::Waiting(why));
+                    return Err(NoVerdict::Waiting(why));
                 }
                 locked(&self.stats).starts += 1;
                 let program = Program::spawn(&self.settings)?;
@@ -182,13 +187,13 @@ impl Exec {
         &self,
         running: &mut Running,
         deadline: Instant,
-    ) -> Result<BTreeSet<Arc<str>>, Refused> {
+    ) -> Result<BTreeSet<Arc<str>>, NoVerdict> {
         let limit = self.settings.start_timeout.0;
         let line = running.program.listen(deadline.min(running.since + limit))?;
         let Some(line) = line else {
             return Err(match running.since.elapsed() >= limit {
                 true => Failure::Hello.because(format!("it sent no hello within {limit:?}")).into(),
-                false => Refused::Waiting("the program is still starting".to_owned()),
+                false => NoVerdict::Waiting("the program is still starting".to_owned()),
             });
         };
         let kinds = message::read_hello(&line).map_err(|why| Failure::Hello.because(why))?;
@@ -202,13 +207,13 @@ impl Exec {
     }
 
     /// Counts why there is no verdict, kills the program if it failed, and describes the reason for people.
-    fn explain(&self, runner: &mut Runner, refused: Refused) -> String {
+    fn explain(&self, runner: &mut Runner, refused: NoVerdict) -> String {
         match refused {
-            Refused::Waiting(why) => {
+            NoVerdict::Waiting(why) => {
                 locked(&self.stats).waiting += 1;
                 why
             }
-            Refused::Failed(Trouble { failure, why }) => {
+            NoVerdict::Failed(ProgramFailure { failure, why }) => {
                 locked(&self.stats).failures[failure as usize] += 1;
                 runner.failed();
                 let (program, reason) = (&self.settings.command[0], <&str>::from(failure));
@@ -240,10 +245,10 @@ impl Running {
     fn judge(
         &mut self,
         timeout: Duration,
-        asked: &Asked<'_>,
+        asked: &RequestLine<'_>,
         old: &Answer<'_>,
         new: &Answer<'_>,
-    ) -> Result<Verdict, Trouble> {
+    ) -> Result<Verdict, ProgramFailure> {
         self.last_id += 1;
         let question = message::question(self.last_id, asked, old, new);
         let line = self.program.ask(&question, Instant::now() + timeout)?;

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::stats::{Failure, Trouble};
+use super::stats::{Failure, ProgramFailure};
 use super::stderr::Log;
 use route::ExecSettings;
 
@@ -45,7 +45,7 @@ struct Ready {
 
 impl Program {
     /// Starts the program in a process group of its own.
-    pub(super) fn spawn(settings: &ExecSettings) -> Result<Self, Trouble> {
+    pub(super) fn spawn(settings: &ExecSettings) -> Result<Self, ProgramFailure> {
         let name = settings.command.first().map_or("", String::as_str);
         let failed = |error: io::Error| Failure::Start.because(format!("{name}: {error}"));
         let mut child = Command::new(name)
@@ -85,7 +85,7 @@ impl Program {
     }
 
     /// Waits for a line that the program writes without a question. `None` if none arrives before the deadline.
-    pub(super) fn listen(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, Trouble> {
+    pub(super) fn listen(&mut self, deadline: Instant) -> Result<Option<Vec<u8>>, ProgramFailure> {
         self.exchange(&[], deadline)
     }
 
@@ -94,7 +94,7 @@ impl Program {
         &mut self,
         question: &[u8],
         deadline: Instant,
-    ) -> Result<Option<Vec<u8>>, Trouble> {
+    ) -> Result<Option<Vec<u8>>, ProgramFailure> {
         self.read_stdout()?;
         if !self.read.is_empty() {
             return Err(Failure::Flooded.because("it wrote without being asked"));
@@ -106,7 +106,7 @@ impl Program {
         &mut self,
         mut question: &[u8],
         deadline: Instant,
-    ) -> Result<Option<Vec<u8>>, Trouble> {
+    ) -> Result<Option<Vec<u8>>, ProgramFailure> {
         loop {
             if let Some(line) = self.take_line()? {
                 if !question.is_empty() {
@@ -132,7 +132,7 @@ impl Program {
     }
 
     /// The line read so far, if it is complete. Fails if it is too long or followed by more bytes.
-    fn take_line(&mut self) -> Result<Option<Vec<u8>>, Trouble> {
+    fn take_line(&mut self) -> Result<Option<Vec<u8>>, ProgramFailure> {
         let end = self.read.iter().position(|&byte| byte == b'\n');
         if end.unwrap_or(self.read.len()) > MAX_LINE_BYTES {
             let why = format!("it wrote a line of more than {MAX_LINE_BYTES} bytes");
@@ -147,7 +147,7 @@ impl Program {
         }
     }
 
-    fn wait(&self, writing: bool, left: Duration) -> Result<Ready, Trouble> {
+    fn wait(&self, writing: bool, left: Duration) -> Result<Ready, ProgramFailure> {
         let failed = |error: Errno| Failure::Died.because(format!("poll: {error}"));
         let mut fds = vec![PollFd::new(&self.stdout, PollFlags::IN)];
         let stderr = self.stderr.as_ref().map(|stderr| {
@@ -173,7 +173,7 @@ impl Program {
         })
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, Trouble> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, ProgramFailure> {
         match self.stdin.write(bytes) {
             Ok(count) => Ok(count),
             Err(error) if is_temporary(&error) => Ok(0),
@@ -181,7 +181,7 @@ impl Program {
         }
     }
 
-    fn read_stdout(&mut self) -> Result<(), Trouble> {
+    fn read_stdout(&mut self) -> Result<(), ProgramFailure> {
         let mut buffer = [0; 16 * 1024];
         match self.stdout.read(&mut buffer) {
             Ok(0) => Err(self.died("closed its output")),
@@ -212,7 +212,7 @@ impl Program {
     }
 
     /// Kills the program, if it still runs, and says how it ended.
-    fn died(&mut self, what: &str) -> Trouble {
+    fn died(&mut self, what: &str) -> ProgramFailure {
         let why = match self.end() {
             // Most likely it ran until `end` killed it just now.
             Some(status) if status.signal() == Some(9) => format!("it {what} or was killed"),

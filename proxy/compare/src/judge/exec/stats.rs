@@ -21,14 +21,14 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub(super) fn because(self, why: impl Into<String>) -> Trouble {
-        Trouble { failure: self, why: why.into() }
+    pub(super) fn because(self, why: impl Into<String>) -> ProgramFailure {
+        ProgramFailure { failure: self, why: why.into() }
     }
 }
 
 /// A failure of the program, with a description.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct ProgramFailure {
     pub(super) failure: Failure,
     pub(super) why: String,
 }

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::judge::difference::{Found, Kind};
+use crate::judge::difference::{DifferenceList, Kind};
 use crate::judge::shorten::shortened;
-use pointer::{Ignored, Pointer, escaped};
+use pointer::{IgnoredPaths, Pointer, escaped};
 use route::JsonSettings;
 use tree::{Node, Tree};
 
@@ -43,13 +43,13 @@ impl Rules {
         Ok(Rules { ignore: ignore.collect::<anyhow::Result<_>>()?, tolerance })
     }
 
-    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut DifferenceList) {
         let (old, new) = match (Tree::parse(old), Tree::parse(new)) {
             (Ok(old), Ok(new)) => (old, new),
             (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
             (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
         };
-        let ignored = Ignored::at_top(&self.ignore);
+        let ignored = IgnoredPaths::at_top(&self.ignore);
         self.compare_trees(&old, &new, &ignored, &mut Way { steps: Vec::new(), found });
     }
 
@@ -58,7 +58,7 @@ impl Rules {
         &self,
         old: &'a Tree<'_>,
         new: &'a Tree<'_>,
-        ignored: &Ignored<'_>,
+        ignored: &IgnoredPaths<'_>,
         way: &mut Way<'a, '_>,
     ) {
         match (&old.node, &new.node) {
@@ -98,7 +98,7 @@ impl Rules {
         &self,
         old: Option<&'a Tree<'_>>,
         new: Option<&'a Tree<'_>>,
-        ignored: &Ignored<'_>,
+        ignored: &IgnoredPaths<'_>,
         way: &mut Way<'a, '_>,
     ) {
         match (old, new) {
@@ -111,7 +111,7 @@ impl Rules {
 /// The path from the top to the compared values, and the differences so far.
 struct Way<'a, 'f> {
     steps: Vec<Step<'a>>,
-    found: &'f mut Found,
+    found: &'f mut DifferenceList,
 }
 
 enum Step<'a> {

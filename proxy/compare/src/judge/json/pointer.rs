@@ -43,12 +43,12 @@ pub(super) fn escaped(key: &str) -> String {
 
 /// The rest of each pointer below the current value.
 #[derive(Clone, Debug)]
-pub(super) struct Ignored<'p>(Vec<&'p [Segment]>);
+pub(super) struct IgnoredPaths<'p>(Vec<&'p [Segment]>);
 
-impl<'p> Ignored<'p> {
+impl<'p> IgnoredPaths<'p> {
     /// All of `pointers`, for the top value.
     pub(super) fn at_top(pointers: &'p [Pointer]) -> Self {
-        Ignored(pointers.iter().map(|pointer| pointer.0.as_slice()).collect())
+        IgnoredPaths(pointers.iter().map(|pointer| pointer.0.as_slice()).collect())
     }
 
     /// The rest of each pointer below `key`; `None` if the value there is ignored.
@@ -62,6 +62,6 @@ impl<'p> Ignored<'p> {
                 [] => {}
             }
         }
-        Some(Ignored(left))
+        Some(IgnoredPaths(left))
     }
 }

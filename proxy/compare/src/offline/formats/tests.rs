@@ -7,8 +7,8 @@ fn shown(content: &str) -> Vec<String> {
             headers.iter().map(|(name, value)| format!(" {name}={}", value.to_str().unwrap()));
         lines.collect::<String>()
     };
-    let shown = |given: &Given| {
-        let Given { number, method, target, body, .. } = given;
+    let shown = |given: &RecordedRequest| {
+        let RecordedRequest { number, method, target, body, .. } = given;
         format!("{number} {method} {target}{} {body:?}", headers(&given.headers))
     };
     parse(content.as_bytes()).unwrap().given.iter().map(shown).collect()

@@ -11,9 +11,9 @@ use crate::judge::{Differences, Judge, Kind};
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::asked::Asked;
-use crate::client::{Answer, Failure, Reason, Reply};
+use crate::client::{Failure, Reason, ReceivedAnswer, Reply};
 use crate::content::Content;
+use crate::mirrored::MirroredRequest;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
@@ -38,7 +38,7 @@ pub(crate) enum Outcome {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct PairResult {
     pub(crate) outcome: Outcome,
     /// The differences; `None` unless the outcome is a mismatch.
     pub(crate) differences: Option<Differences>,
@@ -46,13 +46,13 @@ pub(crate) struct Verdict {
     pub(crate) problem: Option<String>,
 }
 
-impl Verdict {
+impl PairResult {
     fn only(outcome: Outcome) -> Self {
-        Verdict { outcome, differences: None, problem: None }
+        PairResult { outcome, differences: None, problem: None }
     }
 
     pub(crate) fn unjudged(problem: impl Into<String>) -> Self {
-        Verdict { problem: Some(problem.into()), ..Verdict::only(Outcome::Unjudged) }
+        PairResult { problem: Some(problem.into()), ..PairResult::only(Outcome::Unjudged) }
     }
 
     /// The kind of the first difference.
@@ -61,32 +61,37 @@ impl Verdict {
     }
 }
 
-impl From<crate::judge::Verdict> for Verdict {
+impl From<crate::judge::Verdict> for PairResult {
     fn from(verdict: crate::judge::Verdict) -> Self {
         match verdict {
-            crate::judge::Verdict::Same => Verdict::only(Outcome::Match),
-            crate::judge::Verdict::Skipped => Verdict::only(Outcome::Skipped),
-            crate::judge::Verdict::Unjudged { reason } => Verdict::unjudged(reason),
+            crate::judge::Verdict::Same => PairResult::only(Outcome::Match),
+            crate::judge::Verdict::Skipped => PairResult::only(Outcome::Skipped),
+            crate::judge::Verdict::Unjudged { reason } => PairResult::unjudged(reason),
             crate::judge::Verdict::Different(differences) => {
-                Verdict { differences: Some(differences), ..Verdict::only(Outcome::Mismatch) }
+                PairResult { differences: Some(differences), ..PairResult::only(Outcome::Mismatch) }
             }
         }
     }
 }
 
 /// Judges two replies whose bodies are decoded.
-pub(crate) fn judge(judge: &Judge, asked: &Asked, new: &Reply, old: &Reply) -> Verdict {
+pub(crate) fn judge(
+    judge: &Judge,
+    asked: &MirroredRequest,
+    new: &Reply,
+    old: &Reply,
+) -> PairResult {
     let (new, old) = match (&new.outcome, &old.outcome) {
         (Err(failure), _) => return failed(failure, Outcome::NewError),
         (_, Err(failure)) => return failed(failure, Outcome::OldError),
         (Ok(new), Ok(old)) => (new, old),
     };
     if new.has_declined() {
-        return Verdict::only(Outcome::Skipped);
+        return PairResult::only(Outcome::Skipped);
     }
     match (old.status.is_server_error(), new.status.is_server_error()) {
-        (true, true) => return Verdict::only(Outcome::BothErrors),
-        (true, false) => return Verdict::only(Outcome::OldError),
+        (true, true) => return PairResult::only(Outcome::BothErrors),
+        (true, false) => return PairResult::only(Outcome::OldError),
         _ => {}
     }
     compare(judge, asked, old, new).into()
@@ -96,21 +101,26 @@ pub(crate) fn judge(judge: &Judge, asked: &Asked, new: &Reply, old: &Reply) -> V
 /// one of the answers is an error.
 pub(crate) fn compare_with_itself(
     judge: &Judge,
-    asked: &Asked,
+    asked: &MirroredRequest,
     first: &Reply,
     second: &Reply,
-) -> Option<Verdict> {
+) -> Option<PairResult> {
     let (Ok(first), Ok(second)) = (&first.outcome, &second.outcome) else { return None };
     if first.status.is_server_error() || second.status.is_server_error() {
         return None;
     }
-    let verdict = Verdict::from(compare(judge, asked, first, second));
+    let verdict = PairResult::from(compare(judge, asked, first, second));
     matches!(verdict.outcome, Outcome::Match | Outcome::Mismatch).then_some(verdict)
 }
 
-fn compare(judge: &Judge, asked: &Asked, old: &Answer, new: &Answer) -> crate::judge::Verdict {
+fn compare(
+    judge: &Judge,
+    asked: &MirroredRequest,
+    old: &ReceivedAnswer,
+    new: &ReceivedAnswer,
+) -> crate::judge::Verdict {
     match (&old.content, &new.content) {
-        (Content::Kept(_), Content::Kept(_)) => {
+        (Content::RecentRecords(_), Content::RecentRecords(_)) => {
             judge.compare(&asked.for_judge(), &old.for_judge(), &new.for_judge())
         }
         _ => judge.compare_digests(
@@ -120,6 +130,6 @@ fn compare(judge: &Judge, asked: &Asked, old: &Answer, new: &Answer) -> crate::j
     }
 }
 
-fn failed(failure: &Failure, error: Outcome) -> Verdict {
-    Verdict::only(if failure.reason == Reason::Timeout { Outcome::Timeout } else { error })
+fn failed(failure: &Failure, error: Outcome) -> PairResult {
+    PairResult::only(if failure.reason == Reason::Timeout { Outcome::Timeout } else { error })
 }

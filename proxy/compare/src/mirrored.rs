@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Marks the shadow's own requests. If a side's URL is the proxy's, the proxy mirrors them back to the shadow, and
-/// [`Asked::of`] drops them.
+/// [`MirroredRequest::of`] drops them.
 pub(crate) const SHADOW_MARK: HeaderName = HeaderName::from_static("x-route-shadow");
 
 /// How the client reached the proxy, which redirects depend on. nginx sends these headers to the sides too.
@@ -21,7 +21,7 @@ const FORWARDED: [HeaderName; 3] = [
 ///
 /// `If-None-Match` is left out: each side makes its own tags, so only one of them might answer 304.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct MirroredRequest {
     pub(crate) method: Method,
     /// Path and query, byte for byte.
     pub(crate) target: PathAndQuery,
@@ -38,7 +38,7 @@ fn copied(value: &HeaderValue) -> Option<HeaderValue> {
     HeaderValue::from_bytes(value.as_bytes()).ok()
 }
 
-impl Asked {
+impl MirroredRequest {
     /// The request to send again, with the headers in `sent`. `None` if a shadow sent `request`, or if it has no path
     /// (CONNECT).
     pub(crate) fn of<B>(request: &Request<B>, sent: &[HeaderName]) -> Option<Self> {
@@ -47,7 +47,7 @@ impl Asked {
         }
         // Copies the target and the headers: as slices of the connection's buffer they would keep all of it in memory.
         let target = request.uri().path_and_query()?.as_str();
-        Some(Asked {
+        Some(MirroredRequest {
             method: request.method().clone(),
             target: PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(target.as_bytes()))
                 .ok()?,
@@ -67,7 +67,7 @@ impl Asked {
 
     /// A GET of `target` without headers.
     pub(crate) fn get(target: PathAndQuery) -> Self {
-        Asked {
+        MirroredRequest {
             method: Method::GET,
             target,
             host: None,
@@ -91,7 +91,7 @@ impl Asked {
     }
 
     /// The request as judges see it.
-    pub(crate) fn for_judge(&self) -> crate::judge::Asked<'_> {
-        crate::judge::Asked { method: self.method.as_str(), target: self.target.as_str() }
+    pub(crate) fn for_judge(&self) -> crate::judge::RequestLine<'_> {
+        crate::judge::RequestLine { method: self.method.as_str(), target: self.target.as_str() }
     }
 }
