@@ -186,7 +186,13 @@ fn a_side_that_cuts_streams_is_rolled_back() {
     let (output, wrong) = run_under_load(&stack);
     let said = said(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("broken-pairs ("), "{said}");
+    // Whichever is sure first: nginx saw the answers end early, or the relays' own counts of halves.
+    assert!(
+        ["rolled back: failures (", "rolled back: broken-pairs ("]
+            .iter()
+            .any(|it| said.contains(it)),
+        "{said}"
+    );
     assert_eq!(share(&stack), "0");
     assert!(wrong > 0);
 }
