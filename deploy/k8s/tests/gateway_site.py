@@ -154,7 +154,9 @@ class Site:
                 self.start_shadow()
             self.start_serve()
             with self.load() as load:
-                self.wait(lambda: load.total()["old"] > 10, STARTS_WITHIN_SECONDS, f"{self.gateway.name} serves no request")
+                self.wait(
+                    lambda: load.total()["old"] > 10, STARTS_WITHIN_SECONDS, f"{self.gateway.name} serves no request"
+                )
         except BaseException:
             for name in self.programs:
                 print(f"--- {name}\n{self.log(name)}", file=sys.stderr)
@@ -186,7 +188,14 @@ class Site:
         (self.folder / "tokens.csv").write_text(f'{ADMIN},admin,admin,"system:masters"\n{CARVE},carve,carve\n')
         (self.folder / "admin.conf").write_text(json.dumps(kubeconfig(self.folder / "ca.crt", ADMIN)))
         etcd = "http://127.0.0.1:2379"
-        listen = ["--listen-client-urls", etcd, "--advertise-client-urls", etcd, "--listen-peer-urls", "http://127.0.0.1:2380"]
+        listen = [
+            "--listen-client-urls",
+            etcd,
+            "--advertise-client-urls",
+            etcd,
+            "--listen-peer-urls",
+            "http://127.0.0.1:2380",
+        ]
         self.start("etcd", self.assets / "etcd", "--data-dir", self.folder / "etcd", *listen, "--log-level=error")
         self.start_apiserver()
 
@@ -278,7 +287,9 @@ class Site:
         return bool(run) and run["phase"] in ("done", "rolled_back", "stopped")
 
     def wait_for_share(self, share):
-        self.wait(lambda: self.status()["share"] == share, 180, f"the share is not {share}%: {self.log('serve')}", pause=0.5)
+        self.wait(
+            lambda: self.status()["share"] == share, 180, f"the share is not {share}%: {self.log('serve')}", pause=0.5
+        )
 
     def wait_for_end(self, phase):
         self.wait(self.has_ended, 180, f"the run does not end: {self.log('serve')}", pause=0.5)
@@ -327,22 +338,29 @@ class Site:
             ("v1", "Namespace", {"name": NAMESPACE}, {}),
             ("v1", "ConfigMap", metadata("split"), {}),
             (f"{rbac}/v1", "Role", metadata("carve"), {"rules": ROLE}),
-            (f"{rbac}/v1", "RoleBinding", metadata("carve"), {"roleRef": role, "subjects": [{"kind": "User", "name": "carve"}]}),
+            (
+                f"{rbac}/v1",
+                "RoleBinding",
+                metadata("carve"),
+                {"roleRef": role, "subjects": [{"kind": "User", "name": "carve"}]},
+            ),
             (gateway_api, "GatewayClass", {"name": "web"}, {"spec": {"controllerName": self.gateway.controller}}),
             (gateway_api, "Gateway", metadata("web"), {"spec": {"gatewayClassName": "web", "listeners": [listener]}}),
             (gateway_api, "HTTPRoute", metadata("shop"), {"spec": {**parents, "rules": [rule]}}),
         ]
         for name, port in PORTS.items():
-            ports = [{"name": "http", "port": {"shop": 3000, "qr": 80}.get(name, port)}]
             labels = {"kubernetes.io/service-name": name}
             slice = {
                 "addressType": "IPv4",
                 "ports": [{"name": "http", "port": port}],
                 "endpoints": [{"addresses": [ADDRESS], "conditions": {"ready": True}}],
             }
-            objects.append(("v1", "Service", metadata(name), {"spec": {"ports": ports}}))
+            # Without a node, the port of a Service is that of its endpoint, which the shadow asks.
+            objects.append(("v1", "Service", metadata(name), {"spec": {"ports": slice["ports"]}}))
             objects.append(("discovery.k8s.io/v1", "EndpointSlice", metadata(f"{name}-1", labels=labels), slice))
-        items = [{"apiVersion": version, "kind": kind, "metadata": meta, **rest} for version, kind, meta, rest in objects]
+        items = [
+            {"apiVersion": version, "kind": kind, "metadata": meta, **rest} for version, kind, meta, rest in objects
+        ]
         self.run("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": items[:1]}))
         self.kubectl("apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
@@ -358,7 +376,9 @@ class Site:
 
     def nothing_was_lost(self, load):
         lost = [(f"{at - load.began:.2f} s", outcome) for at, outcome in load.answers if outcome not in ("old", "new")]
-        expect(not lost, f"of {len(load.answers)} requests {len(lost)} were lost: {lost[:20]}; changes: {load.changes()}")
+        expect(
+            not lost, f"of {len(load.answers)} requests {len(lost)} were lost: {lost[:20]}; changes: {load.changes()}"
+        )
 
     def wait(self, is_so, seconds, problem, pause=POLL_SECONDS):
         until = time.monotonic() + seconds

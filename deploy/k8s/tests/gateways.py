@@ -99,11 +99,13 @@ class EnvoyGateway:
         }
         (site.folder / "settings.json").write_text(json.dumps(settings))
         site.start("envoy-gateway", self.program, "server", "--config-path", "settings.json", env=env)
-        site.wait(lambda: self.found(site, "deployment"), 60, f"no Envoy is asked for: {site.log('envoy-gateway')}", pause=1)
+        site.wait(
+            lambda: self.found(site, "deployment"), 60, f"no Envoy is asked for: {site.log('envoy-gateway')}", pause=1
+        )
         self.start_envoy(site, of_envoy)
 
     def start_envoy(self, site, certificates):
-        """Starts the Envoy of the Deployment, with its ports moved off those of Envoy Gateway, which is on the same machine."""
+        """Starts the Envoy of the Deployment, whose ports are moved off those of Envoy Gateway beside it."""
         pod = self.found(site, "deployment")["spec"]["template"]["spec"]
         words = pod["containers"][0]["args"]
         bootstrap = words[words.index("--config-yaml") + 1]
