@@ -234,6 +234,11 @@ all-newcomer:
 	$(if $(CLUSTER),CLUSTER='$(CLUSTER)') $(CARGO) nextest run --workspace --all-features --profile all \
 		--run-ignored only -E 'test($(if $(CLUSTER),on_a_cluster,in_a_fresh_clone))' --no-capture
 
+# A route behind Traefik and Envoy Gateway. KUBEBUILDER_ASSETS: the folder of etcd, kube-apiserver and kubectl.
+all-gateway:
+	$(CARGO) build -p carve
+	CARVE=$$PWD/target/debug/carve $(PYTHON) deploy/k8s/tests/gateway.py $(ARGS)
+
 all-measure:
 	$(MAKE) bench ARGS=instructions
 	$(MAKE) simulate RAMPS=200

@@ -37,7 +37,7 @@ NEEDS = [(r"\$\(CARGO\)|cargo build|PLAIN\)", "cc"), (r"-m venv", "python3:ensur
          (r"require 'rqrcode'", "/ruby-rqrcode.list /ruby-rack.list"),
          (r"ip link set lo", "ip"), (r"\(\"qemu-", "qemu-aarch64-static")]
 # The target whose purposes count for files that the Makefile does not name; the first that fits.
-TARGETS = [(r"nightly|/fuzz/", "test-all"), (r"^loadtest/(src|floors)/.*chaos", "chaos"),
+TARGETS = [(r"nightly|/fuzz/|/gateway", "test-all"), (r"^loadtest/(src|floors)/.*chaos", "chaos"),
            (r"^loadtest/(src|floors)/", "ladder"), (r"^qr-service/bench/", "bench"),
            (r"^examples/rungs/(?!test)", "setup-languages"), (r"^deploy/release/", "release-rehearsal"),
            (r"^deploy/k8s/tests/(?!manifest_rules|start)", "deploy-test"), (r"\.sh$|^\.ci/", ""), (r"", "test")]

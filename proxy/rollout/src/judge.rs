@@ -13,9 +13,12 @@ use evidence::interval::{Assignment, Interval};
 use evidence::plan::Pace;
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
-use route::Route;
+use route::{Counters, Route};
 
 use crate::files;
+
+/// Has samples for as long as Prometheus scrapes the edge.
+const EDGE: &str = "up{job=\"edge\"}";
 
 /// The gates of a route: those of `file`, or else the route's own. Fails if the file cannot be read or a gate is
 /// invalid; the error names the file, the line or the gate, and the problem.
@@ -73,9 +76,10 @@ pub fn counted(
     Ok(Sampler::new(route, gates).between(prometheus, route, from, to)?)
 }
 
-/// The traffic of a route in the last `past`. Fails if Prometheus did not scrape the edge in this time, or does not
-/// answer.
+/// The traffic of a route in the last `past`. Fails if Prometheus did not scrape the edge, or the gateway, in this time,
+/// or does not answer.
 pub fn pace(
+    gates: &Gates,
     prometheus: &Prometheus,
     route: &str,
     split: &Split,
@@ -87,16 +91,33 @@ pub fn pace(
         outcome => outcome,
     };
     // If Prometheus has scraped for a shorter time, the rates are over that time.
-    let seconds = scraped(prometheus, past)?.as_secs_f64();
+    let scraper = match &gates.counters {
+        Some(Counters { new, old, .. }) => format!("({new} or {old})"),
+        None => EDGE.to_owned(),
+    };
+    let seconds = scraped(prometheus, &scraper, past)?.as_secs_f64();
     let count = |metric: &str, labels: &str| {
         number(&format!("sum(increase({metric}{{route=\"{route}\"{labels}}}[{reach}ms]))"))
     };
-    let requests = "edge_requests_total";
-    let of_old = count(requests, ",arm=\"old\"")?;
-    let failed = count(requests, ",arm=\"old\",code=\"5xx\"")?
-        + count(requests, ",arm=\"old\",side=\"rescue\",code!=\"5xx\"")?;
+    let (requests, of_old, failed) = match &gates.counters {
+        None => {
+            let requests = "edge_requests_total";
+            let failed = count(requests, ",arm=\"old\",code=\"5xx\"")?
+                + count(requests, ",arm=\"old\",side=\"rescue\",code!=\"5xx\"")?;
+            let all = count(requests, ",arm=~\"new|old\"")?;
+            (all, count(requests, ",arm=\"old\"")?, failed)
+        }
+        Some(Counters { new, old, status }) => {
+            let query = format!("sum by ({status}) (increase({old}[{reach}ms]))");
+            let by_status = prometheus.by_label(&query, status)?;
+            let of_old: f64 = by_status.values().sum();
+            let failed = by_status.iter().filter(|(status, _)| status.starts_with('5'));
+            let of_new = number(&format!("sum(increase({new}[{reach}ms]))"))?;
+            (of_new + of_old, of_old, failed.map(|(_, count)| count).sum())
+        }
+    };
     Ok(Pace {
-        requests: count(requests, ",arm=~\"new|old\"")? / seconds,
+        requests: requests / seconds,
         failures: if of_old > 0.0 { failed / of_old } else { 0.0 },
         pairs: count("shadow_pairs_total", "")? / seconds,
         compared: count("shadow_comparisons_total", ",result=~\"match|mismatch\"")? / seconds,
@@ -104,19 +125,23 @@ pub fn pace(
     })
 }
 
-/// For how much of the last `past` Prometheus knows the edge. Fails if it does not, or does not answer.
-fn scraped(prometheus: &Prometheus, past: Duration) -> anyhow::Result<Duration> {
+/// For how much of the last `past` Prometheus has samples of `selector`. Fails if it has none, or does not answer.
+fn scraped(prometheus: &Prometheus, selector: &str, past: Duration) -> anyhow::Result<Duration> {
     let (reach, every) = (past.as_millis(), (past.as_millis() / 200).max(1));
-    let times = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{every}ms]");
+    let times = format!("timestamp({selector})[{reach}ms:{every}ms]");
     let seconds = match prometheus.number(&format!("time() - min(min_over_time({times}))")) {
         // None of the points has data, so it can only be from after the last one.
         Err(NoNumber::NoData(_)) if every > 1 => {
-            return scraped(prometheus, Duration::from_millis(every as u64));
+            return scraped(prometheus, selector, Duration::from_millis(every as u64));
         }
         Err(NoNumber::NoData(_)) => 0.0,
         outcome => outcome?,
     };
-    ensure!(seconds > 0.0, "Prometheus at {} did not scrape the edge in this time", prometheus.url);
+    ensure!(
+        seconds > 0.0,
+        "Prometheus at {} did not scrape {selector} in this time",
+        prometheus.url
+    );
     // A step of the query may be missing at its beginning.
     let is_all = seconds >= past.as_secs_f64() - 2.0 * every as f64 / 1000.0;
     Ok(if is_all { past } else { Duration::from_secs_f64(seconds) })
@@ -132,7 +157,7 @@ pub fn ways(
     let counts =
         format!("increase(edge_requests_total{{route=\"{route}\"}}[{}ms])", past.as_millis());
     let query = format!("sum by (way) (label_join({counts}, \"way\", \"/\", \"arm\", \"side\"))");
-    Ok((scraped(prometheus, past)?, prometheus.by_label(&query, "way")?))
+    Ok((scraped(prometheus, EDGE, past)?, prometheus.by_label(&query, "way")?))
 }
 
 /// The value and the limit of a gate.

@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::mem;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -92,6 +93,43 @@ fn the_split_is_the_weights_of_an_object_of_its_own() {
     stage.carve(&["split", "0"]).unwrap();
     assert_eq!((stage.weights(), stage.object("shop")), (None, app));
     assert_eq!(stage.api.share(), "0");
+}
+
+#[test]
+fn no_request_is_routed_to_a_side_that_comes_or_goes() {
+    let stage = Stage::new("");
+    let changes = |args: &[&str]| {
+        stage.carve(args).unwrap();
+        mem::take(&mut stage.api.object.lock().unwrap().http_routes.changes)
+    };
+    // The object is there before it matches, and matches nothing before it goes.
+    let parked = true;
+    assert_eq!(changes(&["split", "50"]), [(5000, 5000, parked), (5000, 5000, false)]);
+    assert_eq!(changes(&["split", "100"]), [(9999, 1, false), (10_000, 0, false)]);
+    assert_eq!(changes(&["split", "25"]), [(9999, 1, false), (2500, 7500, false)]);
+    assert_eq!(changes(&["rollback", "qrcode", "--reason", "why"]), [(2500, 7500, parked)]);
+    assert!(!stage.has_object());
+}
+
+#[test]
+fn check_names_what_the_cluster_lacks() {
+    let stage = Stage::new("");
+    let check =
+        || stage.carve(&["check", stage.place.beside("routes").to_str().unwrap(), "--gateway"]);
+    let object = || stage.api.object.lock().unwrap();
+    let said = check().unwrap();
+    assert!(said.contains("the gateway eg: carve may not read it"), "{said}");
+    object().http_routes.forbidden = Some("patch");
+    let said = check().unwrap();
+    assert!(said.contains("warning: carve may not patch httproutes in qr"), "{said}");
+    let mut app = stage.object("shop");
+    app["status"] = json!({});
+    object().http_routes.all.insert("shop".to_owned(), app);
+    let refused = check().unwrap_err();
+    assert!(refused.contains("no gateway serves the HTTPRoute \"shop\": 0 of 1"), "{refused}");
+    object().http_routes.all.remove("shop");
+    let refused = check().unwrap_err();
+    assert!(refused.contains("gateway.app: there is no HTTPRoute qr/shop"), "{refused}");
 }
 
 #[test]

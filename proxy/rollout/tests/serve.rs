@@ -166,6 +166,9 @@ fn other_programs_are_told_what_the_judge_says() {
     stage.measured.set(Traffic { mismatches: 10.0, ..Traffic::FINE });
     assert!(eventually(|| hook("fail", "1").0 == 200));
     assert!(hook("pass", "1").1.contains("mismatches"));
+    let is_in_gauge =
+        || asked(admin, "metrics").unwrap().1.contains("carve_verdict{route=\"qrcode\"} -1\n");
+    assert!(eventually(is_in_gauge));
 
     assert_eq!(asked(admin, "verdict/wait?route=qrcode").unwrap().0, 404);
     for (query, problem) in [

@@ -50,7 +50,7 @@ impl Plan {
         let gates = judge::gates(self.gates.as_deref(), &file)?;
         let split = rollout::current(&nginx.route_dir())?;
         let prometheus = self.on.place.prometheus()?;
-        let pace = judge::pace(&prometheus, &nginx.route, &split, *self.past)?;
+        let pace = judge::pace(&gates, &prometheus, &nginx.route, &split, *self.past)?;
         let Pace { requests, compared, .. } = pace;
         println!(
             "In the last {}, {} had {requests:.2} requests a second, and the shadow compared {compared:.2}.",

@@ -10,8 +10,12 @@ use route::render::{self, Upstreams};
 use route::{BaseUrl, Network, Route, SideUrl};
 use serde_json::{Value, json};
 
+use crate::place::Place;
+
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  carve check proxy/routes")]
+#[command(
+    after_help = "Examples:\n  carve check proxy/routes\n  carve check /etc/routes --gateway"
+)]
 pub(crate) struct Check {
     /// The folder of route files (NAME.toml)
     #[arg(default_value = "proxy/routes", value_name = "FOLDER")]
@@ -19,29 +23,44 @@ pub(crate) struct Check {
     /// Print the routes as JSON
     #[arg(long)]
     json: bool,
+    /// Ask the cluster, too, whether its gateways can move the traffic of each route with a [gateway]
+    #[arg(long)]
+    gateway: bool,
+    #[command(flatten)]
+    place: Place,
 }
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let (_, routes) = route::load(&self.routes)?;
+        let cluster = if self.gateway { Some(self.place.cluster()?) } else { None };
+        let warnings = |route: &Route| {
+            let mut warnings = route.warnings();
+            if let (Some(cluster), Some(_)) = (&cluster, &route.file.gateway) {
+                let lacks = cluster.lacks(&self.routes, &route.name);
+                warnings.extend(lacks.with_context(|| route.name.clone())?);
+            }
+            anyhow::Ok(warnings)
+        };
         if self.json {
             let said = |route: &Route| {
                 let mut said = json!({ "route": route.name, "path": route.file.path.to_string() });
                 if !route.file.hosts.is_empty() {
                     said["hosts"] = json!(route.file.hosts);
                 }
-                let warnings = route.warnings();
+                let warnings = warnings(route)?;
                 if !warnings.is_empty() {
                     said["warnings"] = warnings.into();
                 }
-                said
+                anyhow::Ok(said)
             };
-            println!("{}", Value::from_iter(routes.iter().map(said)));
+            let all = routes.iter().map(said).collect::<anyhow::Result<Vec<Value>>>()?;
+            println!("{}", Value::from(all));
             return Ok(());
         }
         for route in routes {
             println!("{:<20} {}", route.name, route.where_it_is());
-            for warning in route.warnings() {
+            for warning in warnings(&route)? {
                 println!("  warning: {warning}");
             }
         }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, ensure};
@@ -50,15 +50,18 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let bind = async || Listener::bind(self.admin_addr, "RAMP_ADMIN_ADDR");
         let listener = runtime.block_on(bind())?;
-        let file = dir.join("ramp.prom");
-        let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
-        let judged = verdict::Inputs {
+        let judged = Arc::new(verdict::Inputs {
             dir: dir.clone(),
             cluster: cluster.clone(),
             prometheus: prometheus.clone(),
             begun: Mutex::default(),
+        });
+        let (file, gauge) = (dir.join("ramp.prom"), verdict::gauge(Arc::clone(&judged)));
+        let metrics = move || {
+            let runs = fs::read_to_string(&file).map_err(|_| fmt::Error)?;
+            Ok(runs + &gauge.lock().unwrap_or_else(PoisonError::into_inner))
         };
-        let admin = admin.with(verdict::routes(judged));
+        let admin = Admin::new(metrics).with(verdict::routes(judged));
         let readiness = admin.readiness();
         let (end, ended) = oneshot::channel::<()>();
         let http = thread::spawn(move || {

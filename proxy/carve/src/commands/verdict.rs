@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, ensure};
@@ -22,6 +23,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use evidence::gates::Quantity;
 use evidence::{Judgement, Verdict};
 use rollout::cluster::Cluster;
 use rollout::{Prometheus, Share, judge};
@@ -33,6 +35,9 @@ const PAST: Duration = Duration::from_secs(600);
 /// The most webhooks' checksums whose time is kept.
 const MAX_KNOWN: usize = 1000;
 
+/// How often the gauge of the verdicts is set.
+const EVERY: Duration = Duration::from_secs(5);
+
 /// What a verdict is made from.
 pub(super) struct Inputs {
     /// The folder of the routes' copies.
@@ -43,8 +48,36 @@ pub(super) struct Inputs {
     pub(super) begun: Mutex<BTreeMap<String, SystemTime>>,
 }
 
+/// The verdicts as Prometheus reads them: `carve_verdict` by route, 1 for pass, 0 for wait, -1 for fail.
+pub(super) fn gauge(inputs: Arc<Inputs>) -> Arc<Mutex<String>> {
+    let gauge = Arc::<Mutex<String>>::default();
+    let text = Arc::clone(&gauge);
+    // Never joined: Prometheus may hang. Ends with the process.
+    thread::spawn(move || {
+        loop {
+            let mut said = "# HELP carve_verdict The judge on the last ten minutes: 1 pass, 0 wait, -1 fail.\n\
+                # TYPE carve_verdict gauge\n"
+                .to_owned();
+            for route in rollout::prepared(&inputs.dir) {
+                let judged = inputs.judge(&format!("route={route}"), b"");
+                let value = judged.map(|(_, _, it)| match it.verdict {
+                    Verdict::Pass => 1,
+                    Verdict::Inconclusive => 0,
+                    Verdict::Fail => -1,
+                });
+                if let Ok(value) = value {
+                    said += &format!("carve_verdict{{route=\"{route}\"}} {value}\n");
+                }
+            }
+            *text.lock().unwrap_or_else(PoisonError::into_inner) = said;
+            thread::sleep(EVERY);
+        }
+    });
+    gauge
+}
+
 /// The routes of the admin listener.
-pub(super) fn routes(desk: Inputs) -> Router {
+pub(super) fn routes(desk: Arc<Inputs>) -> Router {
     let wanted = |wanted: Verdict| {
         async move |desk, asked: RawQuery, body| match ask(desk, asked, body).await {
             Ok((_, _, judgement)) => {
@@ -63,7 +96,7 @@ pub(super) fn routes(desk: Inputs) -> Router {
         .route("/verdict", any(whole))
         .route("/verdict/pass", any(wanted(Verdict::Pass)))
         .route("/verdict/fail", any(wanted(Verdict::Fail)))
-        .with_state(Arc::new(desk))
+        .with_state(desk)
 }
 
 /// Judges the route that a request names. The judge waits for Prometheus, so it has a thread of its own.
@@ -98,7 +131,11 @@ impl Inputs {
         let past = SystemTime::now().duration_since(since).context("since: it is in the future")?;
         let nginx = self.cluster.nginx(&self.dir, route);
         let split = rollout::current(&nginx.route_dir())?;
-        let gates = judge::gates(None, &nginx.route_file()?)?;
+        let mut gates = judge::gates(None, &nginx.route_file()?)?;
+        if split.share_percent == Share::NONE {
+            // Then others move the traffic, and their shares are not known here.
+            gates.tests.retain(|test| test.counts != Quantity::SampleRatio);
+        }
         let past = past.max(Duration::from_secs(1));
         let judgement = judge::judge_past(&gates, &self.prometheus, route, &split, past);
         Ok((route.to_owned(), split.share_percent, judgement))

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -25,6 +26,12 @@ const JSON_PATCH: &str = "application/json-patch+json";
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// How long a way back waits for the gateways before it removes the object all the same.
 const LATE: Duration = Duration::from_secs(5);
+/// How long the gateways' servers may take to use what their status says.
+const SETTLES: Duration = Duration::from_secs(1);
+/// The header that no request has, with the object's uid as value.
+const PARKED: &str = "X-Carve-Parked";
+/// The percentage on the way to 100 and from it: few requests then need the old side's cluster while it comes or goes.
+const NEARLY: f64 = 99.99;
 /// A weight is a share in hundredths of a percent.
 const WHOLE: u32 = 10_000;
 
@@ -41,7 +48,7 @@ pub(super) struct HttpRoute {
 }
 
 impl HttpRoute {
-    fn file(&self) -> anyhow::Result<Route> {
+    pub(super) fn file(&self) -> anyhow::Result<Route> {
         Route::read(&self.files.join(format!("{}.toml", self.route)))
     }
 
@@ -58,7 +65,7 @@ impl HttpRoute {
         format!("HTTPRoute {}/{}", self.namespace, self.name())
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         gateway_object(&self.route)
     }
 
@@ -99,7 +106,7 @@ impl HttpRoute {
 
     /// The app's HTTPRoute. Fails if it does not exist, another hostname is wanted than it has, or it has the route's
     /// path itself, since nothing then says which of the two objects a request belongs to.
-    fn app(&self, route: &Route) -> anyhow::Result<Value> {
+    pub(super) fn app(&self, route: &Route) -> anyhow::Result<Value> {
         let gateway = route.file.gateway.as_ref().with_context(|| {
             format!("{}.toml has no [gateway], so no gateway moves its traffic", route.name)
         })?;
@@ -136,19 +143,25 @@ impl HttpRoute {
         Ok(json!({ "parentRefs": app["spec"]["parentRefs"], "hostnames": hosts, "rules": [rule] }))
     }
 
-    /// Creates the object, or replaces its `spec` if its weights are still what carve last set.
-    fn put(&self, found: Option<&Value>, split: &Split) -> anyhow::Result<()> {
-        let route = self.file()?;
-        let (spec, text) = (self.spec(&route, split)?, serde_json::to_string(split)?);
-        let Some(found) = found else {
-            let metadata = json!({ "name": self.name(), "labels": { MANAGED_BY: "carve" },
-                "annotations": { ANNOTATION: text } });
-            let object = json!({ "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
-                "metadata": metadata, "spec": spec });
-            return self.send("POST", "", Some(("application/json", &object)));
-        };
+    /// Creates the object, which matches no request yet.
+    fn create(&self, split: &Split) -> anyhow::Result<()> {
+        let (mut spec, text) = (self.spec(&self.file()?, split)?, serde_json::to_string(split)?);
+        for it in spec["rules"][0]["matches"].as_array_mut().into_iter().flatten() {
+            it["headers"] = json!([{ "name": PARKED, "value": "new" }]);
+        }
+        let metadata = json!({ "name": self.name(), "labels": { MANAGED_BY: "carve" },
+            "annotations": { ANNOTATION: text } });
+        let object = json!({ "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+            "metadata": metadata, "spec": spec });
+        self.send("POST", "", Some(("application/json", &object)))
+    }
+
+    /// Replaces the object's `spec` if its weights are still what carve last set, and waits until it is served.
+    fn reach(&self, split: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
+        let found = self.object()?.with_context(|| format!("{} is gone", self.shown()))?;
+        let (spec, text) = (self.spec(&self.file()?, split)?, serde_json::to_string(split)?);
         let annotation = format!("/metadata/annotations/{}", ANNOTATION.replace('/', "~1"));
-        let [new, old] = weights(self.said(found)?.share_percent);
+        let [new, old] = weights(self.said(&found)?.share_percent);
         // The tests refuse the patch if somebody has changed the weights meanwhile.
         let patch = json!([
             { "op": "test", "path": format!("{BACKENDS}/0/weight"), "value": new },
@@ -156,7 +169,26 @@ impl HttpRoute {
             { "op": "replace", "path": "/spec", "value": spec },
             { "op": "replace", "path": annotation, "value": text },
         ]);
-        self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))
+        self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))?;
+        self.wait(interrupted, || {
+            ensure!(self.served()? == *split, "it has another split");
+            Ok(())
+        })
+    }
+
+    /// Waits until `is_so` is no error. Fails with its last one if that takes too long, or `interrupted` is set.
+    fn wait(
+        &self,
+        interrupted: &AtomicBool,
+        is_so: impl Fn() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut last = Ok(());
+        let late = |total| format!("{} is not in force after {total:?}", self.shown());
+        let waited = PATIENCE.wait(interrupted, late, |_| {
+            last = is_so();
+            last.is_ok()
+        });
+        waited.or_else(|late| last.context(late))
     }
 
     /// The split that carve last wrote to the object. Fails if its weights are others.
@@ -177,28 +209,38 @@ impl HttpRoute {
         Ok(split)
     }
 
-    /// Sets the weights to 0% whatever they are and, once the gateways have them, removes the object, so that the app's
-    /// HTTPRoute answers. If they do not take them, or it `is_late`, removes the object all the same. Returns whether it
-    /// is gone.
+    /// Makes the object match no request, whatever it says, and removes it once the gateways know, so that the app's
+    /// HTTPRoute answers. If they do not take the change, or it `is_late`, removes the object all the same. Returns
+    /// whether it is gone.
+    ///
+    /// A weight of 0 or a removal at once would lose requests: Envoy Gateway takes a side's cluster away some milliseconds
+    /// before the route to it, and Envoy answers 500 for the time between.
     fn to_old(&self, is_late: bool) -> anyhow::Result<bool> {
         let Some(object) = self.object()? else { return Ok(true) };
-        let none = weights(Share::NONE);
-        let backends = &object["spec"]["rules"][0]["backendRefs"];
-        let is_none = [&backends[0]["weight"], &backends[1]["weight"]] == none.each_ref();
+        let matches = object["spec"]["rules"][0]["matches"].as_array().map_or(0, Vec::len);
         let patch = || {
-            let set = |side: usize| {
-                let path = format!("{BACKENDS}/{side}/weight");
-                json!({ "op": "add", "path": path, "value": none[side] })
-            };
-            let patch = json!([set(0), set(1)]);
+            let nobody = json!([{ "name": PARKED, "value": object["metadata"]["uid"] }]);
+            let path = |it| format!("/spec/rules/0/matches/{it}/headers");
+            let add = |it| json!({ "op": "add", "path": path(it), "value": nobody });
+            let patch = Value::from_iter((0..matches).map(add));
             self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))
         };
-        let waits = if is_none { is_current(&object).is_err() } else { patch().is_ok() };
+        let waits = match is_parked(&object) {
+            true => is_current(&object).is_err(),
+            false => patch().is_ok(),
+        };
         if is_late || !waits {
+            thread::sleep(if is_late { Duration::ZERO } else { SETTLES });
             self.send("DELETE", &self.name(), None)?;
         }
         Ok(false)
     }
+}
+
+/// Whether the object matches no request, on the way back.
+fn is_parked(object: &Value) -> bool {
+    let matches = object["spec"]["rules"][0]["matches"].as_array();
+    matches.is_some_and(|all| all.iter().all(|it| it["headers"][0]["name"] == PARKED))
 }
 
 impl Traffic for HttpRoute {
@@ -217,18 +259,24 @@ impl Traffic for HttpRoute {
         if split.share_percent == Share::NONE {
             return self.stop();
         }
-        self.put(self.object()?.as_ref(), split)?;
-        let mut last = Ok(());
-        let is_served = |_| {
-            last = self.served().and_then(|served| {
-                ensure!(served == *split, "it has another split");
-                Ok(())
-            });
-            last.is_ok()
-        };
-        let late = |total| format!("{} is not in force after {total:?}", self.shown());
-        let waited = PATIENCE.wait(interrupted, late, is_served);
-        waited.or_else(|late| last.context(late))
+        match self.object()? {
+            // A side's cluster has to be there before requests are routed to it.
+            None => {
+                self.create(split)?;
+                self.wait(interrupted, || is_current(&self.object()?.context("it is gone")?))?;
+                thread::sleep(SETTLES);
+            }
+            Some(found) => {
+                let was = found.pointer(BACKENDS).and_then(|it| it[1]["weight"].as_u64());
+                let [_, will] = weights(split.share_percent).map(|it| it.as_u64());
+                if was.min(will) == Some(0) && was.max(will) > Some(1) {
+                    let nearly = Split { share_percent: NEARLY.try_into()?, ..split.clone() };
+                    self.reach(&nearly, interrupted)?;
+                    thread::sleep(SETTLES);
+                }
+            }
+        }
+        self.reach(split, interrupted)
     }
 
     /// The split of the object, once its gateways have it. Without an object, the app's HTTPRoute answers: 0%.
@@ -239,6 +287,7 @@ impl Traffic for HttpRoute {
             return Ok(Split { share_percent: Share::NONE, ..split });
         };
         is_current(&object).with_context(|| self.shown())?;
+        ensure!(!is_parked(&object), "{} is on its way back to 0%", self.shown());
         self.said(&object)
     }
 
@@ -281,7 +330,7 @@ fn mirror(route: &Route, split: &Split) -> Value {
 }
 
 /// Checks that all gateways of an object have accepted its present form, and know its Services.
-fn is_current(object: &Value) -> anyhow::Result<()> {
+pub(super) fn is_current(object: &Value) -> anyhow::Result<()> {
     let generation = &object["metadata"]["generation"];
     let wanted = object["spec"]["parentRefs"].as_array().map_or(0, Vec::len);
     let parents = object["status"]["parents"].as_array().cloned().unwrap_or_default();

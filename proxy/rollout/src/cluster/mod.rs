@@ -7,6 +7,7 @@
 
 mod api;
 mod gateway;
+mod preflight;
 mod proxies;
 mod route;
 
@@ -170,15 +171,25 @@ impl Cluster {
             Front::Proxies(proxies) => {
                 Arc::new(ProxiesOf { proxies: proxies.clone(), route: route.clone() })
             }
-            Front::Gateways(files) => Arc::new(HttpRoute {
-                api: Arc::clone(&self.api),
-                namespace: self.map.namespace.clone(),
-                files: files.clone(),
-                dir: dir.clone(),
-                route: route.clone(),
-            }),
+            Front::Gateways(files) => Arc::new(self.http_route(files, &dir, &route)),
         };
         Nginx::of(dir, route, Arc::clone(store) as Arc<dyn Store>, traffic, PATIENCE)
+    }
+
+    fn http_route(&self, files: &Path, dir: &Path, route: &str) -> HttpRoute {
+        HttpRoute {
+            api: Arc::clone(&self.api),
+            namespace: self.map.namespace.clone(),
+            files: files.to_owned(),
+            dir: dir.to_owned(),
+            route: route.to_owned(),
+        }
+    }
+
+    /// What the cluster's gateways cannot do for a route of the files in `files`, or carve may not, a line each. Fails
+    /// if they cannot move its traffic at all, or the API does not answer.
+    pub fn lacks(&self, files: &Path, route: &str) -> anyhow::Result<Vec<String>> {
+        self.http_route(files, Path::new(""), route).lacks()
     }
 
     /// A route of the cluster, with its file, its split and the last state of its run copied below `dir`. A command

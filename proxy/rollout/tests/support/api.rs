@@ -122,6 +122,9 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
             let body = serde_json::from_slice(&body).unwrap_or_default();
             object.http_routes.answer(verb, name.trim_start_matches('/'), &body)
         }
+        ("post", requested) if requested.contains("selfsubjectaccessreviews") => {
+            object.http_routes.review(&serde_json::from_slice(&body).unwrap())
+        }
         (_, requested) => (404, json!({ "message": format!("{requested} not found") })),
     };
     if object.contended {

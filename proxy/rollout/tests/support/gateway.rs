@@ -14,6 +14,8 @@ pub(crate) struct HttpRoutes {
     pub(crate) forbidden: Option<&'static str>,
     /// The patches that were accepted.
     pub(crate) patches: usize,
+    /// The weights that each change of an object with two backends left, and whether it then matched no request.
+    pub(crate) changes: Vec<(u64, u64, bool)>,
 }
 
 impl HttpRoutes {
@@ -54,8 +56,19 @@ impl HttpRoutes {
                 "conditions": [said("Accepted"), said("ResolvedRefs")] });
             object["status"] = json!({ "parents": [parent] });
         }
-        self.all.insert(name, object.clone());
+        self.all.insert(name.clone(), object.clone());
+        if let Some((new, old)) = self.weights(&name) {
+            let header = &object["spec"]["rules"][0]["matches"][0]["headers"][0]["name"];
+            self.changes.push((new, old, header == "X-Carve-Parked"));
+        }
         object
+    }
+
+    /// The answer to a SelfSubjectAccessReview.
+    pub(crate) fn review(&self, review: &Value) -> (u16, Value) {
+        let verb = review["spec"]["resourceAttributes"]["verb"].as_str();
+        let verb = if verb == Some("create") { Some("post") } else { verb };
+        (201, json!({ "status": { "allowed": verb != self.forbidden } }))
     }
 
     /// The two weights of an object; `None` if it does not exist.

@@ -48,8 +48,8 @@ pub enum KnownGateway {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CounterSelector {
-    /// A PromQL selector of the counter of a side's requests. $object stands for the name of carve's HTTPRoute, and
-    /// $backend for the place of the side in it: 0 for the new one, 1 for the old one.
+    /// A PromQL selector of the counter of a side's requests. $object stands for the name of carve's HTTPRoute, $backend
+    /// for the place of the side in it: 0 for the new one, 1 for the old one; $service for the side's Service.
     pub requests: String,
     /// The label with the status, such as 200 or 2.
     pub status: String,
@@ -166,10 +166,12 @@ impl Route {
             Source::KnownGateway(known) => known.declared(),
             Source::CounterSelector(declared) => declared.clone(),
         };
-        let of = |backend| {
-            requests.replace("$object", &gateway_object(&self.name)).replace("$backend", backend)
+        let of = |place, side| {
+            let requests = requests.replace("$object", &gateway_object(&self.name));
+            let service = backend(side).ok()?["name"].as_str()?.to_owned();
+            Some(requests.replace("$backend", place).replace("$service", &service))
         };
-        Some(Counters { new: of("0"), old: of("1"), status })
+        Some(Counters { new: of("0", &self.file.new)?, old: of("1", &self.file.old)?, status })
     }
 
     /// The shadow's Service as a `backendRef`; `None` if the gateway mirrors nothing.
