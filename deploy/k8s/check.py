@@ -65,6 +65,7 @@ def main():
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
         problems += check_quota()
+        problems += check_namespace()
         problems += check_rules()
         problems += check_context()
         problems += check_compose(manifests)
@@ -152,6 +153,17 @@ def check_quota():
         pod = pod_of(manifest) or {}
         for container in pod.get("initContainers", []) + pod.get("containers", []):
             yield from (f"cpu-limits: {manifest['metadata']['name']}: {it}" for it in uncounted(container, ALL))
+
+
+def check_namespace():
+    """Checks that an overlay can choose another namespace: nothing names the default one, and roles are bound there."""
+    for base in ("", "/k8s/overlays/own-app"):
+        with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+            text = f"namespace: other\nresources: [../../deploy{base}]\n"
+            Path(folder, "kustomization.yaml").write_text(text)
+            text, error = kustomize(KUBECTL, folder)
+        for line in re.findall(r"^.*(?:namespace: qr$|\.qr[.:/]|\bqr/).*$", text, re.MULTILINE) + error.splitlines():
+            yield f"another namespace: {line.strip()}"
 
 
 def check_custom(manifests):
