@@ -64,6 +64,8 @@ def main():
         texts = [text for text, _ in rendered]
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
+        for text in texts:
+            problems += check_owned(unique([text]))
         problems += check_quota()
         problems += check_namespace()
         problems += check_rules()
@@ -145,6 +147,18 @@ def check_manifest(manifest):
     problems += check_restricted(pod_of(manifest) or {})
     problems += broken_rules(manifest, workspace_version())
     return [f"{name}: {problem}" for problem in problems]
+
+
+def check_owned(manifests):
+    """Checks that an upgrade, server-side as Helm 4's too, takes nothing from its owner: an autoscaler's replicas, and
+    the split and the runs."""
+    scaled = {it["spec"]["scaleTargetRef"]["name"] for it in manifests if it["kind"] == "HorizontalPodAutoscaler"}
+    for manifest in manifests:
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+        if kind == "Deployment" and name in scaled and "replicas" in manifest["spec"]:
+            yield f"Deployment {name}: replicas are its autoscaler's"
+        if kind == "ConfigMap" and name in ("split", "split-beats") and "data" in manifest:
+            yield f"ConfigMap {name}: its data are those of carve serve"
 
 
 def check_quota():

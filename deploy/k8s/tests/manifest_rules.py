@@ -6,6 +6,7 @@ that must then come.
 import copy
 import sys
 
+from check import check_owned
 from pods import container_spec
 from rules import ALL, broken_rules, uncounted
 
@@ -104,6 +105,12 @@ def main():
             problems.append(f"{kind} with {way} = {value}: {found}")
     # The tests' own pods run in the same namespace.
     problems += uncounted(container_spec("test", "it", [], memory="1Gi"), ALL)
+    scaler = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "it"}}
+    scaler["spec"] = {"scaleTargetRef": {"name": "it"}}
+    split = {"kind": "ConfigMap", "metadata": {"name": "split"}, "data": {}}
+    found = [*check_owned([scaler, changed("Deployment", "replicas", 2), split])]
+    if len(found) != 2 or [*check_owned([scaler, changed("Deployment", "strategy", {})])]:
+        problems.append(f"replicas of an autoscaler and data of a run: {found}")
     for problem in problems:
         print(f"rules: {problem}", file=sys.stderr)
     return 1 if problems else 0
