@@ -34,6 +34,7 @@ EQUAL = [
     ("base", [], []),
     ("base", EPHEMERAL, ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false"]),
     ("base", ["openshift"], ["openshift=true"]),
+    ("base", ["cpu-limits"], ["cpuLimits=true"]),
     ("base", ["prometheus-operator"], ["prometheus.operator.enabled=true"]),
     (
         OWN_APP,

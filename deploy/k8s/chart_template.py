@@ -125,24 +125,27 @@ class Template:
         pod["affinity"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.affinity)")
         for container in pod.get("initContainers", []) + pod["containers"]:
             self.container(container)
+        for container in pod.get("initContainers", []) + pod["containers"][1:]:
+            value = " (deepCopy .Values.proxy.edgeResources)" if container["name"] == "edge" else ""
+            self.resources(container, "1", value)
         self.first_container(pod["containers"][0], value_of(name))
-        if name == "proxy":
-            self.resources(edge, "proxy.edgeResources")
         if name in KEPT:
             self.persistence(spec, self.ephemeral[name])
 
     def first_container(self, container, value):
         """Adds resources and variables to the part's own container; the pod may have others."""
-        self.resources(container, f"{value}.resources")
+        self.resources(container, "4", f" (deepCopy .Values.{value}.resources)")
         extra = f".Values.{value}.extraEnv"
         if "env" in container:
             container["env"].append(self.items(extra))
         else:
             container["env"] = self.nested(extra)
 
-    def resources(self, container, value):
+    def resources(self, container, cpu, values):
+        """Adds what components/cpu-limits adds, if chosen, and the values."""
         ours = json.dumps(container["resources"])
-        container["resources"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.{value})")
+        limit = f'(ternary (dict "limits" (dict "cpu" "{cpu}")) (dict) .Values.cpuLimits)'
+        container["resources"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) {limit}{values}")
 
     def container(self, container):
         image, _, tag = container["image"].rpartition(":")

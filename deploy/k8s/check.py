@@ -29,7 +29,7 @@ from arrows import check_arrows
 from chart import KUBECTL, TOP, workspace_version
 from chart_values import CHART_VALUES, check_chart
 from restricted import check_restricted
-from rules import broken_rules
+from rules import ALL, broken_rules, uncounted
 
 DEPLOY = TOP / "deploy"
 TOOLS = TOP / "target" / "tools" / "bin"
@@ -42,6 +42,7 @@ CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
 EPHEMERAL = DEPLOY / "k8s/components/ephemeral-data"
 OPENSHIFT = DEPLOY / "k8s/components/openshift"
 PRODUCTION = DEPLOY / "k8s/overlays/production"
+CPU_LIMITS = DEPLOY / "k8s/components/cpu-limits"
 RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
 
 # The library parses its schemas, megabytes of them, again at every call.
@@ -63,6 +64,10 @@ def main():
         texts = [text for text, _ in rendered]
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
+        for text in texts:
+            problems += check_owned(unique([text]))
+        problems += check_quota()
+        problems += check_namespace()
         problems += check_rules()
         problems += check_context()
         problems += check_compose(manifests)
@@ -142,6 +147,37 @@ def check_manifest(manifest):
     problems += check_restricted(pod_of(manifest) or {})
     problems += broken_rules(manifest, workspace_version())
     return [f"{name}: {problem}" for problem in problems]
+
+
+def check_owned(manifests):
+    """Checks that an upgrade, server-side as Helm 4's too, takes nothing from its owner: an autoscaler's replicas, and
+    the split and the runs."""
+    scaled = {it["spec"]["scaleTargetRef"]["name"] for it in manifests if it["kind"] == "HorizontalPodAutoscaler"}
+    for manifest in manifests:
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+        if kind == "Deployment" and name in scaled and "replicas" in manifest["spec"]:
+            yield f"Deployment {name}: replicas are its autoscaler's"
+        if kind == "ConfigMap" and name in ("split", "split-beats") and "data" in manifest:
+            yield f"ConfigMap {name}: its data are those of carve serve"
+
+
+def check_quota():
+    """Checks that with components/cpu-limits every container has all that a quota may ask for."""
+    for manifest in unique([render(str(CPU_LIMITS.relative_to(DEPLOY)))[0]]):
+        pod = pod_of(manifest) or {}
+        for container in pod.get("initContainers", []) + pod.get("containers", []):
+            yield from (f"cpu-limits: {manifest['metadata']['name']}: {it}" for it in uncounted(container, ALL))
+
+
+def check_namespace():
+    """Checks that an overlay can choose another namespace: nothing names the default one, and roles are bound there."""
+    for base in ("", "/k8s/overlays/own-app"):
+        with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+            text = f"namespace: other\nresources: [../../deploy{base}]\n"
+            Path(folder, "kustomization.yaml").write_text(text)
+            text, error = kustomize(KUBECTL, folder)
+        for line in re.findall(r"^.*(?:namespace: qr$|\.qr[.:/]|\bqr/).*$", text, re.MULTILINE) + error.splitlines():
+            yield f"another namespace: {line.strip()}"
 
 
 def check_custom(manifests):

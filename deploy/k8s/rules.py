@@ -7,6 +7,9 @@ import re
 FIXED_TAG = re.compile(r"(:v?\d+\.\d+\.\d+[\w.-]*|@sha256:[0-9a-f]{64})$")
 # At least 100 MiB.
 ROOM_FOR_LOGS = re.compile(r"[1-9]\d\dMi|\d+Gi")
+# What a ResourceQuota may count. Only components/cpu-limits limits the CPU.
+COUNTED = {"requests": {"cpu", "memory", "ephemeral-storage"}, "limits": {"memory", "ephemeral-storage"}}
+ALL = {"requests": COUNTED["requests"], "limits": COUNTED["requests"]}
 
 
 def broken_rules(manifest, version):
@@ -26,6 +29,7 @@ def broken_rules(manifest, version):
         yield "no readinessProbe: it would get requests before it can answer them"
     for container in pod.get("initContainers", []) + pod["containers"]:
         yield from image_problems(container, version)
+        yield from uncounted(container, COUNTED)
     for container in pod["containers"]:
         yield from running_problems(kind, container)
     if kind == "Deployment":
@@ -38,6 +42,13 @@ def image_problems(container, version):
         yield f"container {container['name']}: {image} has no fixed tag: tomorrow it may be another program"
     if image.startswith("localhost/") and not image.endswith(f":{version}"):
         yield f"container {container['name']}: {image} does not have the workspace's version, {version}"
+
+
+def uncounted(container, counted):
+    """Yields a line for each request and limit that a container lacks: a namespace with a quota refuses its pod."""
+    for key, resources in counted.items():
+        for missing in sorted(resources - container.get("resources", {}).get(key, {}).keys()):
+            yield f"container {container['name']}: {key} have no {missing}: a ResourceQuota would refuse its pod"
 
 
 def running_problems(kind, container):

@@ -6,7 +6,9 @@ that must then come.
 import copy
 import sys
 
-from rules import broken_rules
+from check import check_owned
+from pods import container_spec
+from rules import ALL, broken_rules, uncounted
 
 VERSION = "1.2.3"
 CONTAINER = {
@@ -16,19 +18,30 @@ CONTAINER = {
     "startupProbe": {"path": "/"},
     "livenessProbe": {"path": "/"},
     "readinessProbe": {"path": "/"},
-    "resources": {"limits": {"ephemeral-storage": "100Mi"}},
+    "resources": {
+        "requests": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "10Mi"},
+        "limits": {"memory": "1Gi", "ephemeral-storage": "100Mi"},
+    },
 }
 POD = {
     "automountServiceAccountToken": False,
     "shareProcessNamespace": False,
     "topologySpreadConstraints": [{"matchLabelKeys": ["pod-template-hash"]}],
-    "initContainers": [{"name": "first", "image": "docker.io/first:v1.2.3"}],
+    "initContainers": [
+        {"name": "first", "image": "docker.io/first:v1.2.3", "resources": copy.deepcopy(CONTAINER["resources"])}
+    ],
     "containers": [CONTAINER],
     "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
 }
 ONCE = {
     "automountServiceAccountToken": False,
-    "containers": [{"name": "it", "image": f"registry.test/it@sha256:{'0123456789abcdef' * 4}"}],
+    "containers": [
+        {
+            "name": "it",
+            "image": f"registry.test/it@sha256:{'0123456789abcdef' * 4}",
+            "resources": CONTAINER["resources"],
+        }
+    ],
 }
 PASSING = {
     "Deployment": {"strategy": {"type": "Recreate"}, "template": {"spec": POD}},
@@ -61,7 +74,8 @@ REFUSED = [
     ("Deployment", "template spec initContainers 0 image", "docker.io/first:1", "no fixed tag"),
     ("Deployment", IMAGE, "localhost/it:1.2.4", "workspace's version, 1.2.3"),
     ("Deployment", "template spec initContainers 0 image", "localhost/it:11.2.3", "workspace's version"),
-    ("Deployment", "template spec containers 0 resources", None, "ephemeral-storage"),
+    ("Job", "template spec containers 0 resources requests cpu", None, "requests have no cpu"),
+    ("Deployment", "template spec initContainers 0 resources limits memory", None, "limits have no memory"),
     ("Deployment", LIMIT, "50Mi", "ephemeral-storage"),
     ("Deployment", LIMIT, "0Mi", "ephemeral-storage"),
 ]
@@ -89,6 +103,14 @@ def main():
         found = [*broken_rules(changed(kind, way, value), VERSION)]
         if len(found) != 1 or words not in found[0]:
             problems.append(f"{kind} with {way} = {value}: {found}")
+    # The tests' own pods run in the same namespace.
+    problems += uncounted(container_spec("test", "it", [], memory="1Gi"), ALL)
+    scaler = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "it"}}
+    scaler["spec"] = {"scaleTargetRef": {"name": "it"}}
+    split = {"kind": "ConfigMap", "metadata": {"name": "split"}, "data": {}}
+    found = [*check_owned([scaler, changed("Deployment", "replicas", 2), split])]
+    if len(found) != 2 or [*check_owned([scaler, changed("Deployment", "strategy", {})])]:
+        problems.append(f"replicas of an autoscaler and data of a run: {found}")
     for problem in problems:
         print(f"rules: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -97,13 +97,14 @@ def pod_spec(name, image, arguments, memory, command=None):
 def container_spec(name, image, arguments, memory, command=None):
     """A container; without a command it runs the image's own."""
     own = {"command": command} if command else {}
+    room = {"memory": memory, "ephemeral-storage": "100Mi"}
     return {
         **own,
         "name": name,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
         "args": arguments,
-        "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": memory}},
+        "resources": {"requests": {"cpu": "50m", **room}, "limits": {"cpu": "2", **room}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,

@@ -32,6 +32,9 @@ CASES = [
     ({**SIDES, "PROMETHEUS_URL": "https://a.b"}, ROUTE, False, ["PROMETHEUS_URL: https://a.b: must be a URL"]),
     ({**SIDES, "PROMETHEUS_URL": "a.b:9090"}, ROUTE, False, ["PROMETHEUS_URL: a.b:9090: must be a URL"]),
     ({"NEW_URL": "http://127.0.0.1:2"}, ROUTE, False, ["OLD_URL"]),
+    ({**PODS, "HOSTNAME": "proxy-6d4cf56db6-x2x4z"}, ROUTE, True, [OF_PODS]),
+    ({**PODS, "HOSTNAME": "a-proxy-6d4cf56db6-x2x4z"}, ROUTE, False, ["a-proxy-6d", "namePrefix and nameSuffix"]),
+    ({**PODS, "HOSTNAME": "proxy-a-6d4cf56db6-x2x4z"}, ROUTE, False, ["proxy-a-6d", "namePrefix and nameSuffix"]),
     (SIDES, f"{ROUTE}jugde = 1\n", False, ["report.toml", "line 2", "jugde"]),
 ]
 
