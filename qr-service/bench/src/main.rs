@@ -59,7 +59,7 @@ fn measure(
     })?;
     let row = |(maker, quartiles): (&Maker, [f64; 3])| {
         let sizes = texts.iter().filter_map(|text| (maker.make)(text, &mut Vec::new()));
-        Row::new(("png", maker.name, input), Some(quartiles), sizes)
+        Row::new(("png", maker.name, input), quartiles, sizes)
     };
     Ok(makers.iter().zip(times).map(row).collect())
 }

@@ -15,10 +15,10 @@ pub struct Row {
     pub name: &'static str,
     /// The kind of text.
     pub input: &'static str,
-    /// Median over the rounds, in nanoseconds per call; `None` if it was not measured.
-    pub ns_per_op: Option<f64>,
+    /// Median over the rounds, in nanoseconds per call.
+    pub ns_per_op: f64,
     /// First and third quartile over the rounds.
-    pub ns_spread: Option<[f64; 2]>,
+    pub ns_spread: [f64; 2],
     /// Median size of the files; `None` for a function that makes none.
     pub bytes: Option<usize>,
 }
@@ -27,14 +27,12 @@ impl Row {
     /// A row with the quartiles of its times, and the sizes of its files.
     pub fn new(
         (format, name, input): (&'static str, &'static str, &'static str),
-        times: Option<[f64; 3]>,
+        [low, ns_per_op, high]: [f64; 3],
         sizes: impl IntoIterator<Item = usize>,
     ) -> Self {
         let sizes: Vec<f64> = sizes.into_iter().map(|bytes| bytes as f64).collect();
         let bytes = (!sizes.is_empty()).then(|| quartiles(sizes)[1] as usize);
-        let ns_per_op = times.map(|[_, median, _]| median);
-        let ns_spread = times.map(|[low, _, high]| [low, high]);
-        Row { format, name, input, ns_per_op, ns_spread, bytes }
+        Row { format, name, input, ns_per_op, ns_spread: [low, high], bytes }
     }
 }
 
@@ -47,13 +45,10 @@ pub fn print_table(rows: &[Row]) {
         for row in rows {
             let ratio = |bytes: usize| bytes as f64 / first.bytes.unwrap_or(bytes) as f64;
             let bytes = row.bytes.map(|bytes| format!("{bytes:>7} {:>6.2}x", ratio(bytes)));
-            let time = row.ns_per_op.zip(row.ns_spread).map(|(median, [low, high])| {
-                let [us, low, high] = [median, low, high].map(|ns| ns / 1e3);
-                let ratio = median / first.ns_per_op.unwrap_or(median);
-                format!("{us:>10.2} ({low:>9.2} - {high:>9.2}) {ratio:>7.1}x")
-            });
-            let [time, bytes] = [time, bytes].map(Option::unwrap_or_default);
-            println!("  {:<22} {time:>43}  {bytes}", row.name);
+            let [low, high] = row.ns_spread.map(|ns| ns / 1e3);
+            let (us, ratio) = (row.ns_per_op / 1e3, row.ns_per_op / first.ns_per_op);
+            let time = format!("{us:>10.2} ({low:>9.2} - {high:>9.2}) {ratio:>7.1}x");
+            println!("  {:<22} {time:>43}  {}", row.name, bytes.unwrap_or_default());
         }
     }
 }

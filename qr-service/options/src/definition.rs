@@ -19,7 +19,8 @@ pub struct Definition {
     default: Option<&'static str>,
     example: Option<&'static str>,
     format: Option<&'static str>,
-    pattern: Option<&'static str>,
+    /// A regular expression for the values that the type's own code accepts, as far as one can describe them.
+    pub pattern: Option<&'static str>,
 }
 
 /// A type with its limits.

@@ -208,12 +208,8 @@ names! {
 
 impl From<LevelName> for qr_core::Level {
     fn from(name: LevelName) -> Self {
-        match name {
-            LevelName::L => qr_core::Level::L,
-            LevelName::M => qr_core::Level::M,
-            LevelName::Q => qr_core::Level::Q,
-            LevelName::H => qr_core::Level::H,
-        }
+        // Both have the same order.
+        qr_core::Level::ALL[name as usize]
     }
 }
 
@@ -243,12 +239,9 @@ impl From<Mode> for qr_core::Modes {
             Mode::Numeric => qr_core::Modes::Numeric,
             Mode::Alphanumeric => qr_core::Modes::Alphanumeric,
             Mode::Byte => qr_core::Modes::Byte,
-            #[cfg(feature = "kanji")]
             Mode::Kanji => qr_core::Modes::Kanji,
-            #[cfg(feature = "kanji")]
             Mode::AutoKanji => qr_core::Modes::AutomaticWithKanji,
-            // Without the feature `kanji`, `plan` refuses the other modes.
-            _ => qr_core::Modes::Automatic,
+            Mode::Auto => qr_core::Modes::Automatic,
         }
     }
 }

@@ -1,19 +1,13 @@
 //! Draws a symbol in each format.
 
-#[cfg(any(feature = "eps", feature = "pdf"))]
-use qr_core::Print;
-#[cfg(feature = "eps")]
-use qr_core::to_eps;
-#[cfg(feature = "pdf")]
-use qr_core::to_pdf;
-use qr_core::{Color, Raster, Svg, TextStyle, to_ascii, to_half_blocks, to_svg};
+use qr_core::{
+    Color, Print, Raster, Svg, TextStyle, to_ascii, to_eps, to_half_blocks, to_pdf, to_svg,
+};
 use serde::Serialize;
 
-#[cfg(any(feature = "eps", feature = "pdf"))]
-use crate::artwork::with_overlays;
-#[cfg(feature = "shapes")]
-use crate::artwork::write_png as write_png_of;
-use crate::artwork::{Artwork, over, write_svg as write_svg_of};
+use crate::artwork::{
+    Artwork, over, with_overlays, write_png as write_png_of, write_svg as write_svg_of,
+};
 use crate::fault::{Code, Fault};
 use crate::label::write_label;
 use crate::options::{Format, InkedModules, MAX_SIZE_PX, Style};
@@ -53,12 +47,10 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
     let modules = encoded.symbol.modules();
     let margin_modules = plan.margin;
     let widest = (modules.width() as u32) + 2 * margin_modules;
-    #[cfg(any(feature = "eps", feature = "pdf"))]
     let print = Print::default().margin_modules(margin_modules).caption(plan.caption.as_deref());
     Ok(match &plan.picture {
         PicturePlan::Png { fit, colors, compression } => {
             let size_px = size_px(*fit, widest)?;
-            #[cfg(feature = "shapes")]
             if let Some(art) = art {
                 let written = write_png_of(art, size_px as usize, margin_modules as usize);
                 return written.map_err(|error| Fault::new("size", Code::Size, error.to_string()));
@@ -79,12 +71,10 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
                 None => to_svg(modules, &svg).into_bytes(),
             }
         }
-        #[cfg(feature = "pdf")]
         PicturePlan::Pdf { width, inks } => {
             with_overlays(art, *inks, print.width_mm(width.0), |print| to_pdf(modules, print))
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?
         }
-        #[cfg(feature = "eps")]
         PicturePlan::Eps { width, inks } => {
             with_overlays(art, *inks, print.width_mm(width.0), |print| to_eps(modules, print))
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?
@@ -104,9 +94,6 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
         }
         PicturePlan::Zpl(dots) => write_label(modules, margin_modules, *dots, Format::Zpl)?,
         PicturePlan::Epl(dots) => write_label(modules, margin_modules, *dots, Format::Epl)?,
-        // `plan` refuses a format that this build lacks.
-        #[cfg(not(all(feature = "eps", feature = "pdf")))]
-        PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => Vec::new(),
         // Strings and numbers always serialise.
         PicturePlan::Json => serde_json::to_vec(&describe(plan, encoded)).unwrap_or_default(),
     })

@@ -1,13 +1,7 @@
 //! Checks that the files of the bindings that are generated from the definition of the options are up to date.
 //! `make generate` writes them, by `GENERATE=1`.
 
-#![cfg(all(
-    feature = "eps",
-    feature = "image",
-    feature = "kanji",
-    feature = "pdf",
-    feature = "shapes"
-))]
+#![cfg(feature = "image")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::env;

@@ -7,6 +7,7 @@ use http::HeaderValue;
 /// The most workers by default; further processors are left to `/qrcode`.
 const MOST_WORKERS: usize = 4;
 
+/// clap takes a `Vec` or an `Option` for an argument that may be repeated or left out, unless their path is written out.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ApiArguments {
     /// Threads for slow work of /v1/, such as shapes and decoding; 0 means one for each processor, at most 4
@@ -19,57 +20,50 @@ pub(crate) struct ApiArguments {
 
     /// Web pages that may read answers of /v1/ (CORS): * for all, one origin such as https://example.com, or none
     #[arg(long, env = "QR_CORS_ORIGIN", default_value = "*", value_name = "ORIGIN", value_parser = origin)]
-    cors_origin: CorsOrigin,
+    cors_origin: std::option::Option<HeaderValue>,
 
     /// Other services whose URLs are answered in their way: goqr, quickchart, google, with commas between them, or none
     #[arg(long, env = "QR_COMPAT", default_value = "none", value_name = "NAMES", value_parser = services)]
-    compat: Services,
+    compat: std::vec::Vec<Service>,
 
     /// Host name on which every path is a text to encode, as on qrcode.show, or none
     #[arg(long, env = "QR_SHOW_HOST", default_value = "none", value_name = "NAME", value_parser = host)]
-    show_host: Host,
+    show_host: std::option::Option<String>,
 }
 
-#[derive(Clone, Debug)]
-struct Services(Vec<Service>);
-
-fn services(text: &str) -> Result<Services, &'static str> {
+fn services(text: &str) -> Result<Vec<Service>, &'static str> {
     let mut services = Vec::new();
     for name in text.split(',').map(str::trim).filter(|_| text != "none") {
-        let service = name.parse()?;
+        let service = name.parse();
+        let service =
+            service.map_err(|_| "use goqr, quickchart or google, with commas between them")?;
         if services.contains(&service) {
             return Err("name each service once");
         }
         services.push(service);
     }
-    Ok(Services(services))
+    Ok(services)
 }
 
-#[derive(Clone, Debug)]
-struct Host(Option<String>);
-
-fn host(text: &str) -> Result<Host, &'static str> {
+fn host(text: &str) -> Result<Option<String>, &'static str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
     match text {
-        "none" => Ok(Host(None)),
-        text if !text.is_empty() && text.chars().all(is_name) => Ok(Host(Some(text.to_owned()))),
+        "none" => Ok(None),
+        text if !text.is_empty() && text.chars().all(is_name) => Ok(Some(text.to_owned())),
         _ => Err("use none, or a host name without a port, such as qr.example.com"),
     }
 }
 
-#[derive(Clone, Debug)]
-struct CorsOrigin(Option<HeaderValue>);
-
-fn origin(text: &str) -> Result<CorsOrigin, &'static str> {
+fn origin(text: &str) -> Result<Option<HeaderValue>, &'static str> {
     const USE: &str = "use *, none, or an origin such as https://example.com";
     let is_origin = |text: &str| {
         let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
         host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', ',']))
     };
     match text {
-        "none" => Ok(CorsOrigin(None)),
+        "none" => Ok(None),
         text if text == "*" || is_origin(text) => {
-            HeaderValue::from_str(text).map(|value| CorsOrigin(Some(value))).map_err(|_| USE)
+            HeaderValue::from_str(text).map(Some).map_err(|_| USE)
         }
         _ => Err(USE),
     }
@@ -84,9 +78,9 @@ impl ApiArguments {
                 count => count.into(),
             },
             queue: self.api_queue.into(),
-            cors_origin: self.cors_origin.0,
-            compat: self.compat.0,
-            show_host: self.show_host.0,
+            cors_origin: self.cors_origin,
+            compat: self.compat,
+            show_host: self.show_host,
         }
     }
 }

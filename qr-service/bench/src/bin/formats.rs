@@ -53,11 +53,11 @@ const MARGIN: u32 = 4;
 const SCALES: [u32; 8] = [1, 2, 3, 4, 5, 8, 10, 16];
 const FORMATS: [&str; 4] = ["svg", "pdf", "eps", "png"];
 
-/// Peers that Python runs: their names, formats and scripts.
+/// Peers that Python runs: their names, formats and arguments of the script.
 const IN_PYTHON: [(&str, &[&str], &str); 3] = [
-    ("segno", &FORMATS, "segno_peer.py"),
-    ("zint", &["svg", "eps", "png"], "zint_peer.py"),
-    ("qrencode, a process", &["svg", "eps", "png"], "qrencode_peer.py"),
+    ("segno", &FORMATS, "segno"),
+    ("zint", &["svg", "eps", "png"], "zint"),
+    ("qrencode, a process", &["svg", "eps", "png"], "qrencode"),
 ];
 
 /// The bytes of black-on-white PNGs, relative to the same pixels compressed by zopfli.
@@ -151,9 +151,10 @@ fn peers(arguments: &Arguments) -> anyhow::Result<Vec<Peer>> {
     let mut peers = Vec::new();
     match &arguments.python {
         Some(python) => {
-            for (name, formats, script) in IN_PYTHON {
+            for (name, formats, argument) in IN_PYTHON {
                 let mut command = Command::new(python);
-                peers.push(Peer::start(name, formats, command.arg(scripts.join(script)))?);
+                command.arg(scripts.join("python_peers.py")).arg(argument);
+                peers.push(Peer::start(name, formats, &mut command)?);
             }
         }
         None => eprintln!("without --python, segno, zint and qrencode are left out"),
@@ -200,22 +201,7 @@ fn measure(
                 texts.iter().map(len).collect()
             }
         };
-        rows.push(Row::new((format, maker.name, input.name), Some(quartiles), sizes));
-    }
-    if format == "png" {
-        // Zopfli takes a second for some texts, so both rows are for the same few texts.
-        let mut sizes = [Vec::new(), Vec::new()];
-        for text in texts.iter().take(16) {
-            let mut file = Vec::new();
-            png(text, &mut file);
-            sizes[0].push(file.len());
-            sizes[1].push(len_by_zopfli(&file)?);
-        }
-        let names = ["qr-core, some texts", "these by zopfli"];
-        for (name, sizes) in names.into_iter().zip(sizes) {
-            // Without times, because zopfli is too slow to compare.
-            rows.push(Row::new((format, name, input.name), None, sizes));
-        }
+        rows.push(Row::new((format, maker.name, input.name), quartiles, sizes));
     }
     Ok(rows)
 }

@@ -10,7 +10,7 @@ use qr_options::options::Options;
 use qr_options::{Definition, Parameters, check_value, read_values};
 
 /// Options, and `qr-draw`'s own flags or arguments for them.
-const OWN: [(&str, &str); 18] = [
+const OWN: [(&str, &str); 17] = [
     ("text", "TEXT"),
     ("data", "--bytes"),
     ("kind", "--rmqr"),
@@ -18,7 +18,6 @@ const OWN: [(&str, &str); 18] = [
     ("boost", "--boost"),
     ("version_min", "--symbol-version"),
     ("version_max", "--symbol-version"),
-    ("mode", "--mode"),
     ("gs1", "--gs1"),
     ("part", "--structured"),
     ("format", "--format"),
@@ -107,7 +106,7 @@ fn argument(definition: &'static Definition) -> Arg {
                 .map_err(|fault| fault.detail.into_string())
         })
     } else {
-        argument.value_name("NAME").value_parser(PossibleValuesParser::new(names))
+        argument.value_name("NAME").value_parser(PossibleValuesParser::new(names)).ignore_case(true)
     }
 }
 

@@ -4,12 +4,13 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use qr_options::options::{Kind, LevelName, Mode, Options};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use qr_options::options::{Kind, LevelName, Options};
 
 #[derive(Args, Debug)]
 pub(crate) struct Encoding {
-    /// Error correction level: the share of the symbol that may be damaged [default: L; with --rmqr M]
+    /// Error correction level: about 7 % of the symbol may be damaged with L, 15 % with M, 25 % with Q, 30 % with H
+    /// [default: L; with --rmqr M]
     #[arg(short, long, value_name = "LEVEL", ignore_case = true, value_parser = level_parser())]
     level: Option<LevelName>,
 
@@ -30,11 +31,6 @@ pub(crate) struct Encoding {
     #[arg(long, value_name = "VERSIONS")]
     symbol_version: Option<Versions>,
 
-    /// Mode of the symbol
-    #[arg(long, value_name = "MODE", default_value = "auto", ignore_case = true,
-        value_parser = mode_parser())]
-    mode: Mode,
-
     /// Split a text that is too long for one symbol into as few as hold it, at most 16, which scanners put together
     /// (structured append). --symbol-version limits their version. Writes FILE-01.png, FILE-02.png and so on
     #[arg(short = 'S', long, requires = "output", conflicts_with_all = ["micro", "rmqr"])]
@@ -46,26 +42,8 @@ pub(crate) struct Encoding {
 }
 
 fn level_parser() -> impl TypedValueParser<Value = LevelName> {
-    let values =
-        [("L", "About 7 %"), ("M", "About 15 %"), ("Q", "About 25 %"), ("H", "About 30 %")];
-    names(values).try_map(|name| LevelName::named(&name.to_uppercase()).ok_or("use one of these"))
-}
-
-fn mode_parser() -> impl TypedValueParser<Value = Mode> {
-    let values = [
-        ("auto", "Numeric, alphanumeric and byte mode, in the fewest bits"),
-        ("numeric", "Digits"),
-        ("alphanumeric", "Digits, upper-case letters, space and $%*+-./:"),
-        ("byte", "Any text"),
-        ("kanji", "Only Kanji of Shift JIS"),
-        ("auto-kanji", "Like auto, with Kanji mode for Kanji; all other characters must be ASCII"),
-    ];
-    names(values).try_map(|name| Mode::named(&name.to_lowercase()).ok_or("use one of these"))
-}
-
-/// A parser for these names, each with its help.
-fn names<const N: usize>(values: [(&'static str, &'static str); N]) -> PossibleValuesParser {
-    PossibleValuesParser::new(values.map(|(name, help)| PossibleValue::new(name).help(help)))
+    let names = PossibleValuesParser::new(LevelName::NAMES);
+    names.try_map(|name| LevelName::named(&name.to_uppercase()).ok_or("use one of these"))
 }
 
 /// The lowest and the highest version allowed.
@@ -105,7 +83,6 @@ impl Encoding {
             options.version_min = Some(*versions.start());
             options.version_max = Some(*versions.end());
         }
-        options.mode = Some(self.mode);
         options.gs1 = Some(self.gs1);
         options.part = self.structured.then_some(1);
     }

@@ -2,9 +2,7 @@
 
 mod definition;
 mod encoding;
-mod half_blocks;
 mod input;
-mod logo;
 mod options;
 mod output;
 mod picture;

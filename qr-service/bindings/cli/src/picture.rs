@@ -1,17 +1,18 @@
 //! Draws the text or bytes in the requested format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::ValueEnum;
+use image::{ImageFormat, ImageReader, Limits, RgbaImage};
 use qr_core::{Error, MAX_SYMBOLS, Raster, to_pbm};
 use qr_options::artwork::{Artwork, LogoPixels};
 use qr_options::fault::{Code, Fault};
-use qr_options::options as defined;
+use qr_options::options::{self as defined, InkedModules};
 use qr_options::plan::{Content, Fit, PicturePlan, Plan, SymbolPlan};
 use qr_options::symbol::{self, Encoded};
 
 use crate::definition::describe;
-use crate::{half_blocks, logo};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -71,7 +72,7 @@ impl Picture {
 
     /// Draws one picture for each symbol that the data takes.
     pub(crate) fn draw(&self, content: Content) -> anyhow::Result<Vec<Vec<u8>>> {
-        let logo = self.logo.as_deref().map(logo::read).transpose()?;
+        let logo = self.logo.as_deref().map(read_logo).transpose()?;
         let logo = logo.as_ref().map(|logo| logo as &dyn LogoPixels);
         let mut plan = Plan { content, ..self.plan.clone() };
         let mut pictures = Vec::new();
@@ -115,9 +116,40 @@ impl Picture {
         let drawn = qr_options::picture::draw(&plan, encoded, art.as_ref())?;
         match plan.picture {
             PicturePlan::Txt { ink, .. } if self.coloured && self.format == Format::Utf8 => {
-                Ok(half_blocks::coloured(&String::from_utf8_lossy(&drawn), ink).into_bytes())
+                Ok(coloured(&String::from_utf8_lossy(&drawn), ink).into_bytes())
             }
             _ => Ok(drawn),
         }
     }
+}
+
+/// White on black, whatever the terminal's theme. Other colours may lack contrast or show the symbol light on dark,
+/// which few scanners read.
+const LIGHT_INK: &str = "\x1b[38;5;231;48;5;16m";
+/// Black on white, for characters that draw the dark modules.
+const DARK_INK: &str = "\x1b[38;5;16;48;5;231m";
+const RESET: &str = "\x1b[0m";
+
+/// Sets both colours of each line, by the modules that are drawn as characters.
+fn coloured(text: &str, ink: InkedModules) -> String {
+    let colours = if ink == InkedModules::Light { LIGHT_INK } else { DARK_INK };
+    text.lines().map(|line| format!("{colours}{line}{RESET}\n")).collect()
+}
+
+/// The most pixels a side, more than any picture shows of a logo.
+const MAX_SIDE_PX: u32 = 4096;
+
+/// Reads a logo: a PNG, JPEG or WebP, whatever its name is.
+fn read_logo(file: &Path) -> anyhow::Result<RgbaImage> {
+    let name = || format!("--logo {}", file.display());
+    let mut reader =
+        ImageReader::open(file).and_then(ImageReader::with_guessed_format).with_context(name)?;
+    let is_known = reader.format().is_some_and(|format| {
+        [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP].contains(&format)
+    });
+    anyhow::ensure!(is_known, "{}: it is not a PNG, JPEG or WebP", name());
+    let mut limits = Limits::default();
+    (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE_PX), Some(MAX_SIDE_PX));
+    reader.limits(limits);
+    Ok(reader.decode().with_context(name)?.into_rgba8())
 }

@@ -30,7 +30,6 @@ impl Gradient {
     }
 
     /// As a shading of PDF: along the ends, or between two circles.
-    #[cfg(any(feature = "eps", feature = "pdf"))]
     pub(super) fn shading(&self) -> String {
         let [(x, y), (right, down)] = self.ends;
         let (kind, place) = match self.kind {

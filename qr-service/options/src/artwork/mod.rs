@@ -4,14 +4,12 @@
 //! shapes as SVG, and `print` for PDF and EPS. `gradient` has the colour of a point, `frame` the line around it. Lengths
 //! are in modules; the origin is the symbol's top left corner.
 
-#[cfg(feature = "shapes")]
 mod file;
 mod frame;
 mod gradient;
 #[cfg(feature = "image")]
 mod image;
 mod pixels;
-#[cfg(any(feature = "eps", feature = "pdf"))]
 mod print;
 mod swiss_cross;
 mod vector;
@@ -23,11 +21,9 @@ use crate::plan::{Colors, Look, PicturePlan, Plan};
 use crate::symbol::Encoded;
 
 pub use crate::place::LogoField;
-#[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
 use gradient::Gradient;
 pub use pixels::{Pixels, STEPS, between};
-#[cfg(any(feature = "eps", feature = "pdf"))]
 pub(crate) use print::with_overlays;
 use swiss_cross::SwissCross;
 pub(crate) use vector::write_svg;
@@ -73,7 +69,6 @@ pub struct Artwork<'a> {
     look: &'a Look,
     gradient: Option<Gradient>,
     /// Whether a caption follows.
-    #[cfg(feature = "shapes")]
     has_caption: bool,
     logo: Option<(LogoField, &'a dyn LogoPixels)>,
     colors: Colors,
@@ -95,7 +90,6 @@ impl<'a> Artwork<'a> {
             modules,
             look,
             gradient: look.gradient.map(gradient),
-            #[cfg(feature = "shapes")]
             has_caption: plan.caption.is_some(),
             logo: encoded.place.zip(if look.has_swiss_cross { Some(&SwissCross) } else { logo }),
             colors,
@@ -123,7 +117,6 @@ impl<'a> Artwork<'a> {
     }
 
     /// Whether a finder pattern has a colour of its own.
-    #[cfg(any(feature = "eps", feature = "pdf", feature = "shapes"))]
     fn has_own_color(&self) -> bool {
         self.look.finders.iter().any(|finder| finder.color.is_some())
     }
@@ -134,7 +127,6 @@ impl<'a> Artwork<'a> {
     }
 
     /// Whether the modules' own outline is not what is filled.
-    #[cfg(any(feature = "eps", feature = "pdf"))]
     fn has_outline(&self) -> bool {
         self.look.has_shapes() || self.look.is_cut_out || self.has_own_color()
     }

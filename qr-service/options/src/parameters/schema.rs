@@ -37,10 +37,8 @@ impl Schema {
         values: &Map<String, Value>,
         faults: &mut Vec<Fault>,
     ) -> Option<T> {
-        let mut right = Map::new();
         let before = faults.len();
-        let own = || values.iter().filter(|(_, value)| !value.is_null());
-        for (name, value) in own() {
+        for (name, value) in values.iter().filter(|(_, value)| !value.is_null()) {
             let checked = self.parameters.get(&**name).map(|parameter| parameter.check(value));
             faults.extend(checked.and_then(Result::err));
         }
@@ -57,12 +55,7 @@ impl Schema {
         {
             return Some(read);
         }
-        for (name, value) in own() {
-            let parameter = self.parameters.get(&**name);
-            if parameter.is_some_and(|parameter| parameter.check(value).is_ok()) {
-                right.insert(name.clone(), value.clone());
-            }
-        }
+        let mut right = self.right_of(values);
         if let Ok(read) = serde_json::from_value(Value::Object(right.clone())) {
             return Some(read);
         }
@@ -85,16 +78,20 @@ impl Schema {
         read.ok()
     }
 
-    /// The `values` that are right, with stand-ins for required ones that are wrong or missing, so that checks of
-    /// several values can run in spite of them.
-    pub fn with_stand_ins(&self, values: &Map<String, Value>) -> Map<String, Value> {
+    /// Those of the `values` that are given, are parameters, and pass their check.
+    fn right_of(&self, values: &Map<String, Value>) -> Map<String, Value> {
         let is_right = |name: &str, value: &Value| {
             let parameter = self.parameters.get(name);
             parameter.is_some_and(|it| !value.is_null() && it.check(value).is_ok())
         };
         let right = values.iter().filter(|(name, value)| is_right(name, value));
-        let mut all: Map<String, Value> =
-            right.map(|(name, value)| (name.clone(), value.clone())).collect();
+        right.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// The `values` that are right, with stand-ins for required ones that are wrong or missing, so that checks of
+    /// several values can run in spite of them.
+    pub fn with_stand_ins(&self, values: &Map<String, Value>) -> Map<String, Value> {
+        let mut all = self.right_of(values);
         for &name in &self.required {
             if !all.contains_key(name) {
                 all.insert(name.to_owned(), self.parameters[name].stand_in());

@@ -1,4 +1,4 @@
-//! Finds options that contradict each other, or that the kind of symbol, the format or this build does not support.
+//! Finds options that contradict each other, or that the kind of symbol or the format does not support.
 
 use qr_core::Helvetica;
 
@@ -14,7 +14,6 @@ const RMQR_WIDTHS: [u8; 6] = [27, 43, 59, 77, 99, 139];
 /// Every contradiction between options, except those of `text` and `data`. `format` is the format to draw.
 pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault> {
     let mut faults = Vec::new();
-    check_build(options, format, &mut faults);
     check_formats(options, format, &mut faults);
     check_kind(options, &mut faults);
     if matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji)) && options.data.is_some() {
@@ -35,26 +34,6 @@ pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault>
 /// The fault of a parameter that another one rules out.
 pub(crate) fn contradiction(parameter: &str, detail: impl Into<String>) -> Fault {
     Fault::new(parameter, Code::Contradictory, detail)
-}
-
-/// Refuses options that this build of the crate does not support.
-fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
-    let has_shape = !Look::of(options).is_plain();
-    let is_kanji = matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji));
-    let lacks = [
-        ("format", format == Format::Pdf && !cfg!(feature = "pdf"), "PDF"),
-        ("format", format == Format::Eps && !cfg!(feature = "eps"), "EPS"),
-        ("mode", is_kanji && !cfg!(feature = "kanji"), "Kanji mode"),
-        (
-            "shape",
-            has_shape && format == Format::Png && !cfg!(feature = "shapes"),
-            "PNG of shapes, only SVG",
-        ),
-    ];
-    for (name, _, what) in lacks.into_iter().filter(|(_, lacks, _)| *lacks) {
-        let detail = format!("this build of the library has no {what}");
-        faults.push(Fault::new(name, Code::NotAllowed, detail));
-    }
 }
 
 /// Refuses options that have no effect on the format.

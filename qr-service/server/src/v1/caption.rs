@@ -1,4 +1,4 @@
-//! Captions of labels, in Helvetica.
+//! Captions of labels, in Helvetica, and how captions are broken into lines.
 
 use qr_core::Helvetica;
 
@@ -35,32 +35,35 @@ impl LabelCaption {
         room_pt: f64,
         most: usize,
     ) -> Result<Vec<Self>, Fault> {
-        let mut lines: Vec<(String, Self)> = Vec::new();
-        for word in text.split(' ') {
-            let longer = lines.last().map(|(line, _)| format!("{line} {word}"));
-            let fits =
-                |line: String| Some((LabelCaption::new(&line, size_pt, Some(room_pt)).ok()?, line));
-            match longer.and_then(fits) {
-                Some((drawn, line)) => {
-                    lines.pop();
-                    lines.push((line, drawn));
-                }
-                None => {
-                    let drawn = LabelCaption::new(word, size_pt, Some(room_pt))?;
-                    lines.push((word.to_owned(), drawn));
-                }
-            }
-        }
+        let lines = wrapped(text.split(' '), |it| Helvetica::width_em(it) * size_pt <= room_pt);
+        let drawn = lines.iter().map(|line| LabelCaption::new(line, size_pt, Some(room_pt)));
+        let lines: Vec<Self> = drawn.collect::<Result<_, _>>()?;
         if lines.len() > most {
             let detail = format!("it takes {} lines, but a label has room for {most}", lines.len());
             let fault = Fault::new("caption", Code::TooLong, detail);
             return Err(fault.suggest("shorten it, or use a smaller caption_pt"));
         }
-        Ok(lines.into_iter().map(|(_, drawn)| drawn).collect())
+        Ok(lines)
     }
 
     /// Its bytes in hexadecimal digits, as PDF strings have them between angle brackets.
     pub(crate) fn hex(&self) -> String {
         hex::encode_upper(&self.bytes)
     }
+}
+
+/// Joins words to lines that fit. A word that does not fit is a line of its own.
+pub(crate) fn wrapped<'a>(
+    words: impl Iterator<Item = &'a str>,
+    fits: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if fits(&format!("{line} {word}")) => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }

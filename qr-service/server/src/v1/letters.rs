@@ -7,6 +7,7 @@ use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Transformations};
 use qr_core::Color;
 
 use crate::v1::artwork::over;
+use crate::v1::caption::wrapped;
 use crate::v1::fault::{Code, Fault};
 
 /// A CSS pixel in points.
@@ -117,31 +118,19 @@ impl Letters {
         Ok(strip)
     }
 
-    /// Breaks the words into lines of at most `room` pixels.
+    /// Breaks the words into lines of at most `room` pixels. Fails if a word is wider.
     fn lines(&self, room: f32) -> Result<Vec<String>, Fault> {
-        let mut lines = Vec::new();
-        for paragraph in self.words.lines() {
-            let mut line = String::new();
-            for word in paragraph.split_whitespace() {
-                let width = self.width(word);
-                if width > room {
-                    let detail = format!(
-                        "{word:?} needs {width:.0} pixels of {:.0}; use a larger size or a smaller captionFontSize",
-                        room.max(0.0)
-                    );
-                    return Err(Fault::new("caption", Code::TooLong, detail));
-                }
-                let longer =
-                    if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
-                if self.width(&longer) <= room {
-                    line = longer;
-                } else {
-                    lines.push(std::mem::replace(&mut line, word.to_owned()));
-                }
-            }
-            lines.push(line);
-        }
-        Ok(lines)
+        let of = |words: &str| wrapped(words.split_whitespace(), |line| self.width(line) <= room);
+        let lines: Vec<String> = self.words.lines().flat_map(of).collect();
+        let Some(word) = lines.iter().find(|line| self.width(line) > room) else {
+            return Ok(lines);
+        };
+        let detail = format!(
+            "{word:?} needs {:.0} pixels of {:.0}; use a larger size or a smaller captionFontSize",
+            self.width(word),
+            room.max(0.0)
+        );
+        Err(Fault::new("caption", Code::TooLong, detail))
     }
 
     /// Calls `each` with every glyph of a line and its distance from the start of the line; returns the line's width.

@@ -95,16 +95,8 @@ impl Sheet {
                 gap: (self.gap_x_mm.unwrap_or(3.0), self.gap_y_mm.unwrap_or(3.0)),
             };
         };
-        const SET: [&str; 7] = [
-            "page",
-            "rows",
-            "columns",
-            "page_margin_x_mm",
-            "page_margin_y_mm",
-            "gap_x_mm",
-            "gap_y_mm",
-        ];
-        for field in self.given().filter(|field| SET.contains(&field.name)) {
+        const SET: &str = "page rows columns page_margin_x_mm page_margin_y_mm gap_x_mm gap_y_mm";
+        for field in self.given().filter(|field| SET.split(' ').any(|it| it == field.name)) {
             faults.push(Fault::new(field.name, Code::Contradictory, "the preset sets it"));
         }
         preset.grid()

@@ -87,7 +87,7 @@ pub(crate) fn check(
     let kind = plan.symbol.kind();
     let reads_at = |scale: f64| {
         let picture = match art {
-            Some(art) => render_art(art, modules.width(), scale, plan.background),
+            Some(art) => render_art(art, scale, plan.background),
             None => render(modules, scale, greys, kind),
         };
         let found = reader::read(&picture, &[kind], 1);
@@ -160,42 +160,47 @@ fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
     }
 }
 
-/// Draws the symbol with `scale` pixels per module. A pixel on an edge gets the mean of the modules that it covers.
-/// The quiet zone is the standard's, because a picture with a smaller one is meant for a page of its light colour.
+/// Draws the symbol with `scale` pixels per module. The quiet zone is the standard's, because a picture with a smaller
+/// one is meant for a page of its light colour.
 fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> GreyImage {
     let margin = kind.quiet_zone() as usize;
-    let columns = spans(modules.width() + 2 * margin, scale);
-    let rows = spans(modules.height() + 2 * margin, scale);
-    let is_dark =
-        |x: usize, y: usize| modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
-    // How much of each pixel is dark, if its line covers one row of modules.
-    let line = |y: usize| {
-        let darkness = |column: &Vec<(usize, f32)>| {
-            column.iter().filter(|(x, _)| is_dark(*x, y)).map(|(_, width)| width).sum::<f32>()
-        };
-        columns.iter().map(darkness).collect::<Vec<f32>>()
+    let (width, height) = (modules.width() + 2 * margin, modules.height() + 2 * margin);
+    let grey = |at: usize| {
+        let (x, y) = ((at % width).wrapping_sub(margin), (at / width).wrapping_sub(margin));
+        if modules.is_dark(x, y) { dark } else { light }
     };
-    let lines: Vec<Vec<f32>> = (0..modules.height() + 2 * margin).map(line).collect();
-    let difference = f32::from(light) - f32::from(dark);
-    let width = columns.len();
-    let mut grey: Vec<u8> = Vec::with_capacity(width * rows.len());
+    let grey = (0..width * height).map(grey).collect();
+    resampled(&GreyImage { width: width as u32, height: height as u32, grey }, scale)
+}
+
+/// The picture with `scale` times as many pixels a side, each of them the mean of what it covers.
+fn resampled(picture: &GreyImage, scale: f64) -> GreyImage {
+    let (width, height) = (picture.width as usize, picture.height as usize);
+    let (columns, rows) = (spans(width, scale), spans(height, scale));
+    let mut grey: Vec<u8> = Vec::with_capacity(columns.len() * rows.len());
     for (index, row) in rows.iter().enumerate() {
-        // Most lines equal the one above.
+        // Most lines of a larger picture equal the one above.
         if index > 0 && rows[index - 1] == *row {
-            grey.extend_from_within(grey.len() - width..);
+            grey.extend_from_within(grey.len() - columns.len()..);
             continue;
         }
-        grey.extend((0..width).map(|x| {
-            let darkness: f32 = row.iter().map(|(y, height)| lines[*y][x] * height).sum();
-            (f32::from(light) - darkness * difference + 0.5) as u8
-        }));
+        let of_column = |x: usize| mean(row, |y| picture.grey[y * width + x].into());
+        let line: Vec<f32> = (0..width).map(of_column).collect();
+        grey.extend(columns.iter().map(|column| mean(column, |x| line[x]).round() as u8));
     }
-    GreyImage { width: width as u32, height: rows.len() as u32, grey }
+    GreyImage { width: columns.len() as u32, height: rows.len() as u32, grey }
+}
+
+/// The mean of the values of a span, by their shares.
+fn mean(span: &[(usize, f32)], value: impl Fn(usize) -> f32) -> f32 {
+    let sums = span.iter().map(|(at, share)| (value(*at) * share, *share));
+    let (sum, weight) = sums.fold((0.0, 0.0), |(sum, weight), it| (sum + it.0, weight + it.1));
+    sum / weight.max(f32::EPSILON)
 }
 
 /// Draws shapes and logo with `scale` pixels per module, over the page. At whole scales these are the pixels of a
 /// PNG, at other scales means of such pixels.
-fn render_art(art: &Artwork<'_>, size: usize, scale: f64, page: Color) -> GreyImage {
+fn render_art(art: &Artwork<'_>, scale: f64, page: Color) -> GreyImage {
     const MARGIN: usize = 4;
     let whole = scale.ceil().max(1.0);
     let pixels = Pixels::new(art, whole as usize);
@@ -208,35 +213,19 @@ fn render_art(art: &Artwork<'_>, size: usize, scale: f64, page: Color) -> GreyIm
         let row = &mut grey[(y + before) * full + before..][..side];
         row.iter_mut().zip(&colors).for_each(|(grey, color)| *grey = luma(over(*color, page)));
     }
-    if scale == whole {
-        return GreyImage { width: full as u32, height: full as u32, grey };
-    }
-    let spans = spans((size + 2 * MARGIN) * whole as usize, scale / whole);
-    let mut reduced = Vec::with_capacity(spans.len() * spans.len());
-    for row in &spans {
-        for column in &spans {
-            let (mut sum, mut weight) = (0.0, 0.0);
-            for (y, height) in row {
-                for (x, width) in column {
-                    sum += f32::from(grey[y * full + x]) * height * width;
-                    weight += height * width;
-                }
-            }
-            reduced.push((sum / weight.max(f32::EPSILON)).round() as u8);
-        }
-    }
-    GreyImage { width: spans.len() as u32, height: spans.len() as u32, grey: reduced }
+    let drawn = GreyImage { width: full as u32, height: full as u32, grey };
+    if scale == whole { drawn } else { resampled(&drawn, scale / whole) }
 }
 
-/// For each pixel of a line, the modules that it covers and their shares of it.
-fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
-    let pixels = (modules as f64 * scale).ceil().max(1.0) as usize;
+/// For each pixel of a resampled line, the pixels of before that it covers and their shares of it.
+fn spans(before: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
+    let pixels = (before as f64 * scale).ceil().max(1.0) as usize;
     let span = |px: usize| {
         let (start, end) = (px as f64 / scale, (px + 1) as f64 / scale);
-        let covered = start as usize..(end.ceil() as usize).min(modules);
-        let share = |module: usize| {
-            let overlap = end.min(module as f64 + 1.0) - start.max(module as f64);
-            (module, (overlap * scale) as f32)
+        let covered = start as usize..(end.ceil() as usize).min(before);
+        let share = |at: usize| {
+            let overlap = end.min(at as f64 + 1.0) - start.max(at as f64);
+            (at, (overlap * scale) as f32)
         };
         covered.map(share).filter(|(_, share)| *share > 0.0).collect()
     };

@@ -1,6 +1,7 @@
 //! The picture of a query, and the messages.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::sync::LazyLock;
 
 use qr_options::options::Format;
 use qr_options::{Drawn, draw_query};
@@ -20,18 +21,11 @@ pub(crate) fn draw_options(query: &[u8]) -> Result<(Vec<u8>, &'static CStr, Stat
     })
 }
 
-/// `Format::content_type` with a terminating NUL.
+/// [`Format::content_type`] with a terminating NUL.
 fn media_type(format: Format) -> &'static CStr {
-    match format {
-        Format::Png => c"image/png",
-        Format::Svg => c"image/svg+xml",
-        Format::Pdf => c"application/pdf",
-        Format::Eps => c"application/postscript",
-        Format::Txt => c"text/plain; charset=utf-8",
-        Format::Json => c"application/json",
-        Format::Zpl => c"application/zpl",
-        Format::Epl => c"application/epl",
-    }
+    static TYPES: LazyLock<[CString; Format::ALL.len()]> =
+        LazyLock::new(|| Format::ALL.map(|it| CString::new(it.content_type()).unwrap_or_default()));
+    &TYPES[format as usize]
 }
 
 /// Indexed by status.

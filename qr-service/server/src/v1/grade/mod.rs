@@ -2,6 +2,10 @@
 //!
 //! A verifier has a calibrated light and camera; here a picture's luma stands for reflectance, so a grade tells how well
 //! the picture reads, and only hints at how a print would be graded.
+//!
+//! Manuals of verifiers have the same limits: Cognex' DataMan 475 those of contrast, modulation and unused error
+//! correction, Omron's V430-F (Z392, pages 8-8 and 8-20) those of both nonuniformities and unused error correction. No
+//! public manual was found with those of the fixed patterns.
 
 mod blocks;
 mod grid;

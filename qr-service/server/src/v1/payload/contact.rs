@@ -2,10 +2,8 @@
 
 use chrono::NaiveDate;
 
-use super::{
-    EMAIL, LINE, PHONE, Payload, bare_phone, check_line, check_phone, escape, names, one_of,
-    parameters, text,
-};
+use super::syntax::{EMAIL, LINE, PHONE};
+use super::{Payload, bare_phone, escape, names, one_of, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 parameters! {
@@ -67,18 +65,6 @@ pub(super) fn card_value(text: &str) -> String {
     escape(&lines, "\\,;").replace('\n', "\\n")
 }
 
-pub(super) fn check_email(name: &str, email: Option<&str>, faults: &mut Vec<Fault>) {
-    let is_email = |email: &str| {
-        let halves = email.split_once('@');
-        halves
-            .is_some_and(|(user, host)| !user.is_empty() && !host.is_empty() && !host.contains('@'))
-            && !email.contains(|c: char| c.is_whitespace() || c.is_control() || "<>,;".contains(c))
-    };
-    if email.is_some_and(|email| !is_email(email)) {
-        faults.push(Fault::new(name, Code::Malformed, "use one address such as name@example.com"));
-    }
-}
-
 impl Payload for Vcard {
     const EXAMPLE: &'static [(&'static str, &'static str)] =
         &[("first_name", "Ada"), ("last_name", "Lovelace"), ("email", "ada@example.com")];
@@ -93,17 +79,6 @@ impl Payload for Vcard {
             let detail = "give first_name, last_name or organization";
             faults.push(Fault::new("last_name", Code::Missing, detail));
         }
-        for (name, phone) in [
-            ("phone", &self.phone),
-            ("mobile", &self.mobile),
-            ("work_phone", &self.work_phone),
-            ("home_phone", &self.home_phone),
-            ("fax", &self.fax),
-        ] {
-            check_phone(name, phone.as_deref(), faults);
-        }
-        check_email("email", self.email.as_deref(), faults);
-        check_line("url", self.url.as_deref(), faults);
         let birthday = self.birthday.as_deref().map(|day| day.parse::<NaiveDate>());
         if matches!(birthday, Some(Err(_))) {
             let detail = "use a day such as 1815-12-10";
@@ -153,9 +128,9 @@ parameters! {
     #[derive(serde::Deserialize)]
     pub(super) Mecard {
         /// Last name.
-        last_name: String = text(1, 100),
+        last_name: String = text(1, 100).pattern(LINE),
         /// First names.
-        first_name: Option<String> = text(1, 100),
+        first_name: Option<String> = text(1, 100).pattern(LINE),
         /// Telephone number.
         phone: Option<String> = text(1, 40).pattern(PHONE),
         /// E-mail address.
@@ -163,34 +138,29 @@ parameters! {
         /// Web site.
         url: Option<String> = text(1, 500).pattern(LINE),
         /// Address in one line.
-        address: Option<String> = text(1, 300),
+        address: Option<String> = text(1, 300).pattern(LINE),
         /// Anything else.
-        note: Option<String> = text(1, 500),
+        note: Option<String> = text(1, 500).pattern(LINE),
     }
 }
 
 impl Payload for Mecard {
-    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+    fn compose(&self, _: &mut Vec<Fault>) -> String {
         let value = |text: &str| escape(text, "\\;:,\"");
-        check_phone("phone", self.phone.as_deref(), faults);
-        check_email("email", self.email.as_deref(), faults);
         let first = self.first_name.as_deref().map(|name| format!(",{}", value(name)));
         let name = format!("{}{}", value(&self.last_name), first.unwrap_or_default());
         let mut card = format!("MECARD:N:{name};");
-        for (field, name, text) in [
-            ("phone", "TEL", self.phone.as_deref().map(bare_phone)),
-            ("email", "EMAIL", self.email.as_deref().map(value)),
-            ("url", "URL", self.url.as_deref().map(value)),
-            ("address", "ADR", self.address.as_deref().map(value)),
-            ("note", "NOTE", self.note.as_deref().map(value)),
+        for (name, text) in [
+            ("TEL", self.phone.as_deref().map(bare_phone)),
+            ("EMAIL", self.email.as_deref().map(value)),
+            ("URL", self.url.as_deref().map(value)),
+            ("ADR", self.address.as_deref().map(value)),
+            ("NOTE", self.note.as_deref().map(value)),
         ] {
-            check_line(field, text.as_deref(), faults);
             if let Some(text) = text {
                 card.push_str(&format!("{name}:{text};"));
             }
         }
-        check_line("last_name", Some(&self.last_name), faults);
-        check_line("first_name", self.first_name.as_deref(), faults);
         card.push(';');
         card
     }

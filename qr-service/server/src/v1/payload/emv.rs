@@ -3,8 +3,8 @@
 //!
 //! Each field is its number, its length, both with two digits, and its value. A checksum ends the text.
 
-use super::contact::check_email;
-use super::{AMOUNT, ASCII, LINE, PHONE, Payload, amount, bare_phone, parameters, text};
+use super::syntax::{ALPHANUMERIC, AMOUNT, ASCII, EMAIL, PHONE, wrong_with};
+use super::{Payload, amount, bare_phone, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 parameters! {
@@ -20,7 +20,7 @@ parameters! {
         /// Amount in reais, with a point or a comma and at most two decimals. Without it the payer chooses.
         amount: Option<String> = text(1, 12).example("10.00").pattern(AMOUNT),
         /// Identifier of the payment in the payee's books.
-        txid: Option<String> = text(1, 25).pattern("^[A-Za-z0-9]+$"),
+        txid: Option<String> = text(1, 25).pattern(ALPHANUMERIC),
         /// A note for the payer, in ASCII.
         message: Option<String> = text(1, 72).pattern(ASCII),
     }
@@ -31,10 +31,6 @@ impl Payload for Pix {
         let key = self.key(faults);
         let amount = amount(self.amount.as_deref(), faults);
         let reference = self.txid.as_deref().unwrap_or("***");
-        if self.txid.as_ref().is_some_and(|it| !it.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-        {
-            faults.push(Fault::new("txid", Code::Malformed, "use letters and digits"));
-        }
         let message = self.message.as_deref();
         let account =
             [field("00", "br.gov.bcb.pix"), field("01", &key), optional("02", message)].concat();
@@ -43,8 +39,6 @@ impl Payload for Pix {
             let most = 99 - (account.len() - message.map_or(0, str::len)).min(99);
             faults.push(Fault::new("message", Code::TooLong, detail).at_most(most as u32));
         }
-        let of = [("name", Some(&*self.name)), ("city", Some(&*self.city)), ("message", message)];
-        check_ascii(&of, faults);
         checked(&[
             field("00", "01"),
             field("26", &account),
@@ -63,7 +57,8 @@ impl Pix {
     /// The key as it is registered. Adds a fault if it is of no kind of key.
     fn key(&self, faults: &mut Vec<Fault>) -> String {
         if self.key.contains('@') {
-            check_email("key", Some(&self.key), faults);
+            let wrong = wrong_with(&self.key, EMAIL);
+            faults.extend(wrong.map(|detail| Fault::new("key", Code::Malformed, detail)));
             return self.key.to_lowercase();
         }
         let bare: String = self.key.chars().filter(|c| !" .-/()".contains(*c)).collect();
@@ -100,7 +95,7 @@ parameters! {
     #[derive(serde::Deserialize)]
     pub(super) PayNow {
         /// Unique entity number of the payee, with a suffix if it has one.
-        uen: Option<String> = text(9, 13).pattern("^[A-Za-z0-9]+$"),
+        uen: Option<String> = text(9, 13).pattern(ALPHANUMERIC),
         /// Mobile telephone number of the payee, with `+65`.
         mobile: Option<String> = text(1, 40).pattern(PHONE),
         /// Name of the payee, in ASCII.
@@ -108,7 +103,7 @@ parameters! {
         /// Amount in dollars, with a point or a comma and at most two decimals. Without it the payer chooses.
         amount: Option<String> = text(1, 12).example("10.00").pattern(AMOUNT),
         /// Number of the bill, in ASCII.
-        reference: Option<String> = text(1, 25).pattern(LINE),
+        reference: Option<String> = text(1, 25).pattern(ASCII),
     }
 }
 
@@ -121,9 +116,6 @@ impl Payload for PayNow {
             faults.push(Fault::new("mobile", Code::Malformed, detail));
         }
         let uen = self.uen.as_deref().map(str::to_ascii_uppercase);
-        if uen.as_ref().is_some_and(|it| !it.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
-            faults.push(Fault::new("uen", Code::Malformed, "use letters and digits"));
-        }
         let proxy = match (uen, mobile) {
             (Some(uen), None) => field("01", "2") + &field("02", &uen),
             (None, Some(mobile)) => field("01", "0") + &field("02", &mobile),
@@ -135,7 +127,6 @@ impl Payload for PayNow {
         };
         let amount = amount(self.amount.as_deref(), faults);
         let reference = self.reference.as_deref();
-        check_ascii(&[("name", Some(&*self.name)), ("reference", reference)], faults);
         // With 1 the payer may change the amount.
         let is_editable = if amount.is_some() { "0" } else { "1" };
         let account = [field("00", "SG.PAYNOW"), proxy, field("03", is_editable)].concat();
@@ -174,14 +165,4 @@ fn checked(fields: &[String]) -> String {
         })
     });
     format!("{text}{crc:04X}")
-}
-
-/// Adds a fault for each field with other characters than those of ASCII, because apps disagree on others.
-fn check_ascii(fields: &[(&str, Option<&str>)], faults: &mut Vec<Fault>) {
-    for (name, text) in fields {
-        if text.is_some_and(|text| !text.bytes().all(|byte| (b' '..=b'~').contains(&byte))) {
-            let detail = "use letters without accents, digits and punctuation of ASCII";
-            faults.push(Fault::new(name, Code::Malformed, detail));
-        }
-    }
 }

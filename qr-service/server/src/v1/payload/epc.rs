@@ -1,7 +1,8 @@
 //! SEPA credit transfers by the European Payments Council's guideline EPC069-12, version 002 of the data. Banks and
 //! invoicing programs call the symbol Girocode.
 
-use super::{AMOUNT, LINE, Payload, amount, check_line, parameters, text};
+use super::syntax::{ALPHANUMERIC, AMOUNT, BIC, LINE};
+use super::{Payload, amount, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 /// The most bytes of the whole text.
@@ -24,11 +25,11 @@ parameters! {
             .pattern(r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"),
         /// Bank of the account, 8 or 11 characters. It is optional for an IBAN of the European Economic Area, and
         /// required for other countries of SEPA, such as Switzerland, the United Kingdom and Monaco.
-        bic: Option<String> = text(8, 11).pattern(r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$"),
+        bic: Option<String> = text(8, 11).pattern(BIC),
         /// Amount in euro, with a point or a comma and at most two decimals. Without it the payer chooses.
         amount: Option<String> = text(1, 12).example("12.30").pattern(AMOUNT),
         /// Purpose code of ISO 20022, four letters at most.
-        purpose: Option<String> = text(1, 4).pattern("^[A-Za-z0-9]+$"),
+        purpose: Option<String> = text(1, 4).pattern(ALPHANUMERIC),
         /// Structured reference. If it begins with RF, its check digits by ISO 11649 must be right. It excludes
         /// `remittance`.
         reference: Option<String> = text(1, 35).pattern(LINE),
@@ -47,9 +48,6 @@ impl Payload for Epc {
             faults.push(Fault::new("iban", Code::Malformed, detail));
         }
         let bic = self.bic.as_deref().unwrap_or_default().to_ascii_uppercase();
-        if !bic.is_empty() && !is_bic(&bic) {
-            faults.push(Fault::new("bic", Code::Malformed, "use 8 or 11 letters and digits"));
-        }
         let country = iban.get(..2).unwrap_or_default();
         let is_of = |countries: &str| countries.split(' ').any(|it| it == country);
         if is_of(NOT_EEA) && bic.is_empty() {
@@ -72,18 +70,6 @@ impl Payload for Epc {
             faults.push(Fault::new("remittance", Code::Contradictory, detail));
         }
         let purpose = self.purpose.as_deref().unwrap_or_default().to_ascii_uppercase();
-        if !purpose.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            let detail = "use up to four letters and digits";
-            faults.push(Fault::new("purpose", Code::Malformed, detail));
-        }
-        for (name, text) in [
-            ("beneficiary", Some(&*self.beneficiary)),
-            ("reference", self.reference.as_deref()),
-            ("remittance", self.remittance.as_deref()),
-            ("information", self.information.as_deref()),
-        ] {
-            check_line(name, text, faults);
-        }
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let lines = [
             "BCD".to_owned(),
@@ -155,13 +141,4 @@ pub(super) fn has_check_digits(bytes: &[u8]) -> bool {
         digit => (rest * 10 + digit.unwrap_or(0)) % 97,
     };
     bytes.len() > 4 && bytes[4..].iter().chain(&bytes[..4]).fold(0, remainder) == 1
-}
-
-/// Whether this is a BIC (ISO 9362): four letters or digits for the bank, two letters for the country, two or five more
-/// characters.
-fn is_bic(bic: &str) -> bool {
-    let bytes = bic.as_bytes();
-    matches!(bytes.len(), 8 | 11)
-        && bytes.iter().all(u8::is_ascii_alphanumeric)
-        && bytes[4..6].iter().all(u8::is_ascii_alphabetic)
 }

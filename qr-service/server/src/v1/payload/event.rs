@@ -3,7 +3,8 @@
 use chrono::{Days, FixedOffset, NaiveDate, NaiveTime};
 
 use super::contact::card_value;
-use super::{Payload, TIME, parameters, text};
+use super::syntax::TIME;
+use super::{Payload, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 parameters! {
@@ -31,41 +32,22 @@ struct When {
     is_utc: bool,
 }
 
-/// Reads `2026-05-01`, `2026-05-01T18:30[:00[.000]]`, or the latter with `Z` or an offset. An offset is converted to
-/// UTC.
+/// Reads a text of the syntax [`TIME`]. An offset is converted to UTC. `None` if there is no such day, time or offset.
 fn when(text: &str) -> Option<When> {
-    // chrono also accepts shorter numbers.
-    let day = |text: &str| {
-        let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-        (day.to_string() == text).then_some(day)
-    };
-    let Some((date, time)) = text.split_once('T') else {
-        return Some(When { day: day(text)?, time: None, is_utc: false });
-    };
-    let (clock, zone) = time.split_at(time.find(['Z', '+', '-']).unwrap_or(time.len()));
-    let (clock, parts) = clock.split_once('.').unwrap_or((clock, "0"));
-    if !(1..=9).contains(&parts.len()) || !parts.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
+    let (date, time) = text.split_once('T').unwrap_or((text, ""));
+    let day: NaiveDate = date.parse().ok()?;
+    if time.is_empty() {
+        return Some(When { day, time: None, is_utc: false });
     }
-    let read = |form| {
-        let time = NaiveTime::parse_from_str(clock, form).ok()?;
-        (time.format(form).to_string() == clock).then_some(time)
-    };
-    let local = day(date)?.and_time(read("%H:%M:%S").or_else(|| read("%H:%M"))?);
+    let (clock, zone) = time.split_at(time.find(['Z', '+', '-']).unwrap_or(time.len()));
+    let clock = clock.split('.').next().unwrap_or_default();
+    let read = |form| NaiveTime::parse_from_str(clock, form).ok();
+    let local = day.and_time(read("%H:%M:%S").or_else(|| read("%H:%M"))?);
     let at = match zone {
         "" | "Z" => local,
-        zone => local.checked_sub_offset(offset(zone)?)?,
+        zone => local.checked_sub_offset(zone.parse::<FixedOffset>().ok()?)?,
     };
     Some(When { day: at.date(), time: Some(at.time()), is_utc: !zone.is_empty() })
-}
-
-/// An offset from UTC such as `+02:00`.
-fn offset(zone: &str) -> Option<FixedOffset> {
-    let (sign, clock) = zone.split_at(1);
-    let time = NaiveTime::parse_from_str(clock, "%H:%M").ok()?;
-    let seconds = time.signed_duration_since(NaiveTime::MIN).num_seconds() as i32;
-    let is_right = time.format("%H:%M").to_string() == clock;
-    FixedOffset::east_opt(if sign == "-" { -seconds } else { seconds }).filter(|_| is_right)
 }
 
 impl Payload for Event {
@@ -73,9 +55,7 @@ impl Payload for Event {
         let mut read = |name: &str, text: &str| {
             let read = when(text);
             if read.is_none() {
-                let detail =
-                    "use 2026-05-01, 2026-05-01T18:30, 2026-05-01T16:30Z or 2026-05-01T18:30+02:00";
-                faults.push(Fault::new(name, Code::Malformed, detail));
+                faults.push(Fault::new(name, Code::Malformed, "there is no such day or time"));
             }
             read
         };

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use chrono::{NaiveDate, NaiveTime};
 
 use super::epc::is_iban;
+use super::syntax::HOST;
 use super::{Payload, parameters, percent, text};
 use crate::v1::fault::{Code, Fault};
 
@@ -22,8 +23,7 @@ parameters! {
             .pattern(r"^\([0-9]{2,4}\)"),
         /// Host of a resolver, with a path if it has one. The symbol is then a GS1 Digital Link, which every phone
         /// opens.
-        domain: Option<String> = text(1, 200).example("id.example.org")
-            .pattern(r"^(https?://)?[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$"),
+        domain: Option<String> = text(1, 200).example("id.example.org").pattern(HOST),
     }
 }
 
@@ -117,16 +117,13 @@ impl Payload for Gs1 {
             }
         }
         let Some(domain) = &self.domain else { return element_string(&elements) };
-        let link = stem(domain).map(|stem| link(stem, &elements));
-        let refused = match link {
-            Some(Ok(link)) => return link,
-            Some(Err(detail)) => ("elements", detail),
-            None => {
-                ("domain", "use a host such as id.example.org, with a path if it has one".into())
-            }
-        };
-        refuse(refused.0, refused.1);
-        String::new()
+        let scheme = if domain.contains("://") { "" } else { "https://" };
+        link(format!("{scheme}{}", domain.trim_end_matches('/')), &elements).unwrap_or_else(
+            |detail| {
+                refuse("elements", detail);
+                String::new()
+            },
+        )
     }
 }
 
@@ -142,19 +139,6 @@ fn element_string(elements: &[(&str, &str)]) -> String {
         }
     }
     text
-}
-
-/// The beginning of a link, without a slash at its end.
-fn stem(domain: &str) -> Option<String> {
-    let scheme = if domain.starts_with("http://") { "http://" } else { "https://" };
-    let rest = domain.strip_prefix(scheme).unwrap_or(domain).trim_end_matches('/');
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (name, port) = host.split_once(':').unwrap_or((host, "443"));
-    let is_of = |text: &str, more: &str| {
-        text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
-    };
-    let is_right = !name.is_empty() && is_of(name, "-.") && is_of(path, "-._~/");
-    (is_right && port.parse::<u16>().is_ok()).then(|| format!("{scheme}{rest}"))
 }
 
 /// The link (GS1 Digital Link: URI Syntax 1.6): the first key and its qualifiers in their order as its path, all other

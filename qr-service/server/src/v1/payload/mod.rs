@@ -12,6 +12,7 @@ mod gs1;
 mod links;
 mod otp;
 mod swiss;
+mod syntax;
 mod wifi;
 
 use std::sync::LazyLock;
@@ -79,6 +80,7 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
             let Some(fields) = schema.read::<T>(values, faults).or_else(stood_in) else {
                 return String::new();
             };
+            syntax::check(T::DEFINITIONS, values, faults);
             let mut more = Vec::new();
             let text = fields.compose(&mut more);
             // A field that was wrong by itself was left out, so it must not count as missing too.
@@ -88,17 +90,6 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
         },
     }
 }
-
-/// Patterns of fields, for the OpenAPI document. They match everything that [`Payload::compose`] accepts; `compose` also
-/// checks what a regular expression cannot express.
-const PHONE: &str = r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$";
-const EMAIL: &str =
-    r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$";
-const TIME: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$";
-const LABEL: &str = r"^[^:\u0000-\u001F\u007F-\u009F]+$";
-const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]+$";
-const AMOUNT: &str = r"^[0-9]+([.,][0-9]{1,2})?$";
-const ASCII: &str = "^[ -~]+$";
 
 /// The schema of a payload's fields, for the OpenAPI document.
 fn described<T: Payload>() -> Value {
@@ -279,29 +270,9 @@ pub(crate) fn percent(text: &str) -> String {
     utf8_percent_encode(text, &RESERVED).to_string()
 }
 
-/// Adds a fault unless the text is a telephone number: digits, spaces and `+-()./`, with at least one digit.
-fn check_phone(name: &str, phone: Option<&str>, faults: &mut Vec<Fault>) {
-    let is_phone = |phone: &str| {
-        phone.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c))
-            && phone.contains(|c: char| c.is_ascii_digit())
-    };
-    if phone.is_some_and(|phone| !is_phone(phone)) {
-        let detail = "use digits, spaces and + - ( ) . /";
-        faults.push(Fault::new(name, Code::Malformed, detail));
-    }
-}
-
 /// A telephone number without the characters that only help people to read it.
 fn bare_phone(phone: &str) -> String {
     phone.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect()
-}
-
-/// Adds a fault if a field that must be one line has a control character.
-fn check_line(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
-    if text.is_some_and(|text| text.contains(|c: char| c.is_control())) {
-        let detail = "it has a line break or another control character";
-        faults.push(Fault::new(name, Code::Malformed, detail));
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Keys for one-time passwords, in the notation of Google Authenticator.
 
-use super::{
-    LABEL, Payload, any_integer, integer, names, one_of, parameters, percent, query_of, text,
-};
+use super::syntax::LABEL;
+use super::{Payload, any_integer, integer, names, one_of, parameters, percent, query_of, text};
 use crate::v1::fault::{Code, Fault};
 
 parameters! {
@@ -55,13 +54,6 @@ impl Payload for Otp {
         if secret.is_empty() || !is_base32 {
             let detail = "it is not Base32 by RFC 4648: use A to Z and 2 to 7";
             faults.push(Fault::new("secret", Code::Malformed, detail));
-        }
-        for (name, text) in [("account", Some(&self.account)), ("issuer", self.issuer.as_ref())] {
-            // In the label a colon separates issuer and account.
-            if text.is_some_and(|text| text.contains(':') || text.contains(char::is_control)) {
-                let detail = "it has a colon or a control character";
-                faults.push(Fault::new(name, Code::Malformed, detail));
-            }
         }
         let method = self.method.unwrap_or(Method::Totp);
         match (method, self.period, self.counter) {

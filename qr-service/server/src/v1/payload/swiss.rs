@@ -1,7 +1,8 @@
 //! The Swiss QR-bill by the Implementation Guidelines of SIX, version 2.3, which allows only structured addresses.
 
 use super::epc::{has_check_digits, is_iban, reference};
-use super::{AMOUNT, LINE, Payload, amount, check_line, names, one_of, parameters, text};
+use super::syntax::{AMOUNT, BILL, COUNTRY, LINE};
+use super::{Payload, amount, names, one_of, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 /// The most characters of the message and the bill's information together (section 4.2.2).
@@ -15,44 +16,44 @@ parameters! {
         /// Account of the payee, in Switzerland or Liechtenstein; spaces are ignored. A QR-IBAN needs a reference.
         iban: String = text(21, 30).example("CH44 3199 9123 0008 8901 2"),
         /// Name of the payee.
-        creditor_name: String = text(1, 70),
+        creditor_name: String = text(1, 70).pattern(BILL),
         /// Street of the payee.
-        creditor_street: Option<String> = text(1, 70),
+        creditor_street: Option<String> = text(1, 70).pattern(BILL),
         /// House number.
-        creditor_house_number: Option<String> = text(1, 16),
+        creditor_house_number: Option<String> = text(1, 16).pattern(BILL),
         /// Postal code, without the country's.
-        creditor_postcode: String = text(1, 16),
+        creditor_postcode: String = text(1, 16).pattern(BILL),
         /// Town.
-        creditor_town: String = text(1, 35),
+        creditor_town: String = text(1, 35).pattern(BILL),
         /// Country: two letters.
-        creditor_country: Option<String> = text(2, 2).default("CH").pattern("^[A-Za-z]{2}$"),
+        creditor_country: Option<String> = text(2, 2).default("CH").pattern(COUNTRY),
         /// Amount, with a point or a comma and at most two decimals. Without it the payer chooses.
         amount: Option<String> = text(1, 12).example("199.95").pattern(AMOUNT),
         /// Currency of the amount.
         currency: Option<Currency> = one_of(Currency::NAMED).default("CHF"),
         /// Name of the payer. With any field of the payer, name, postal code and town are required.
-        debtor_name: Option<String> = text(1, 70),
+        debtor_name: Option<String> = text(1, 70).pattern(BILL),
         /// Street of the payer.
-        debtor_street: Option<String> = text(1, 70),
+        debtor_street: Option<String> = text(1, 70).pattern(BILL),
         /// House number.
-        debtor_house_number: Option<String> = text(1, 16),
+        debtor_house_number: Option<String> = text(1, 16).pattern(BILL),
         /// Postal code, without the country's.
-        debtor_postcode: Option<String> = text(1, 16),
+        debtor_postcode: Option<String> = text(1, 16).pattern(BILL),
         /// Town.
-        debtor_town: Option<String> = text(1, 35),
+        debtor_town: Option<String> = text(1, 35).pattern(BILL),
         /// Country: two letters.
-        debtor_country: Option<String> = text(2, 2).default("CH").pattern("^[A-Za-z]{2}$"),
+        debtor_country: Option<String> = text(2, 2).default("CH").pattern(COUNTRY),
         /// Reference with check digits; spaces are ignored. With a QR-IBAN it is a QR reference of 27 digits, with
         /// another IBAN one of ISO 11649, which begins with RF.
         reference: Option<String> = text(5, 40).pattern(LINE),
         /// Message to the payer; with `bill_information` at most 140 characters.
-        message: Option<String> = text(1, 140),
+        message: Option<String> = text(1, 140).pattern(BILL),
         /// Coded information for the payer's program, such as `//S1/10/10201409`.
-        bill_information: Option<String> = text(1, 140),
+        bill_information: Option<String> = text(1, 140).pattern(BILL),
         /// Parameters of an alternative procedure, such as eBill.
-        procedure_1: Option<String> = text(1, 100),
+        procedure_1: Option<String> = text(1, 100).pattern(BILL),
         /// Parameters of a second alternative procedure.
-        procedure_2: Option<String> = text(1, 100),
+        procedure_2: Option<String> = text(1, 100).pattern(BILL),
     }
 }
 
@@ -166,35 +167,6 @@ impl Swiss {
             let fault = Fault::new("message", Code::TooLong, detail);
             faults.push(fault.at_most(MAX_INFORMATION as u32).suggest("shorten one of them"));
         }
-        let of = |whose, fields: [Option<String>; 6]| {
-            let name = move |name: &&str| format!("{whose}_{name}");
-            ADDRESS.iter().map(name).zip(fields).collect::<Vec<_>>()
-        };
-        for (name, text) in of("creditor", self.creditor()).iter().chain(&of("debtor", debtor)) {
-            check_text(name, text.as_deref(), faults);
-        }
-        for (name, text) in [
-            ("message", self.message.as_ref()),
-            ("bill_information", self.bill_information.as_ref()),
-            ("procedure_1", self.procedure_1.as_ref()),
-            ("procedure_2", self.procedure_2.as_ref()),
-        ] {
-            check_text(name, text.map(String::as_str), faults);
-        }
-    }
-}
-
-/// The names of an address' fields, without `creditor_` or `debtor_`.
-const ADDRESS: [&str; 6] = ["name", "street", "house_number", "postcode", "town", "country"];
-
-fn check_text(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
-    check_line(name, text, faults);
-    let is_foreign = |c: &char| !is_allowed(*c) && !c.is_control();
-    if let Some(char) = text.and_then(|text| text.chars().find(is_foreign)) {
-        let code = u32::from(char);
-        let detail =
-            format!("a bill cannot have U+{code:04X}, only Latin letters, digits and signs");
-        faults.push(Fault::new(name, Code::NotAllowed, detail));
     }
 }
 
@@ -218,9 +190,4 @@ fn is_qr_reference(text: &str) -> bool {
     let Some(digits) = digits.filter(|digits| digits.len() == 27) else { return false };
     let carry = digits[..26].iter().fold(0, |carry, digit| TABLE[((carry + digit) % 10) as usize]);
     (10 - carry) % 10 == digits[26]
-}
-
-/// Whether version 2.3 allows the character: Basic Latin, Latin-1, Latin Extended-A, the Romanian letters and the euro.
-fn is_allowed(c: char) -> bool {
-    matches!(c, ' '..='~' | '\u{a0}'..='\u{17f}' | '\u{218}'..='\u{21b}' | '€')
 }

@@ -1,8 +1,7 @@
 //! Wi-Fi networks, in the notation that the cameras of Android and iOS read (also in WPA3's annex on QR codes).
 
-use super::{
-    LINE, Parameters, Payload, boolean, check_line, escape, names, one_of, parameters, text,
-};
+use super::syntax::LINE;
+use super::{Parameters, Payload, boolean, escape, names, one_of, parameters, text};
 use crate::v1::fault::{Code, Fault};
 
 parameters! {
@@ -23,7 +22,7 @@ parameters! {
         /// The account, with `WPA2-EAP`.
         identity: Option<String> = text(1, 253).pattern(LINE),
         /// Identity that is sent unencrypted instead of `identity`, with `WPA2-EAP`.
-        anonymous_identity: Option<String> = text(1, 253),
+        anonymous_identity: Option<String> = text(1, 253).pattern(LINE),
         /// Authentication within the tunnel of PEAP or TTLS. The default for PEAP is `MSCHAPV2`.
         phase2: Option<Phase2> = one_of(Phase2::NAMED),
     }
@@ -71,7 +70,6 @@ impl Payload for Wifi {
             let detail = format!("it has {} bytes of UTF-8", self.ssid.len());
             faults.push(Fault::new("ssid", Code::OutOfRange, detail).at_most(32));
         }
-        check_line("ssid", Some(&self.ssid), faults);
         faults.extend(check_password(security, self.password.as_deref()));
         let mut text = match security {
             Security::Wpa => "WIFI:T:WPA;".to_owned(),
@@ -123,8 +121,6 @@ impl Wifi {
         if self.phase2.is_some() && !has_tunnel {
             faults.push(Fault::new("phase2", Code::Contradictory, "only PEAP and TTLS use it"));
         }
-        check_line("identity", self.identity.as_deref(), faults);
-        check_line("anonymous_identity", self.anonymous_identity.as_deref(), faults);
         let phase2 = self.phase2.or(default).map(|phase2| ("PH2", phase2.as_str().to_owned()));
         let given = [("I", &self.identity), ("A", &self.anonymous_identity)];
         let given = given.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));

@@ -58,12 +58,11 @@ pub(super) async fn read_body(
     allowed: &'static str,
     limit: usize,
 ) -> Result<(&'static str, Bytes), Refusal> {
-    let (content_type, _) = media_of(headers);
     let (media, most) = acceptable(headers, allowed, limit)?;
-    let is_form = media == FORM;
-    if !is_form {
+    if media != FORM {
         return Ok((media, in_time(read_whole(body, limit)).await?));
     }
+    let (content_type, _) = media_of(headers);
     let fields = in_time(read_form(content_type, body, limit, most)).await?;
     let file = fields.into_iter().find(|field| field.is_file);
     let file = file.ok_or_else(|| Refusal::Body("the form has no file".to_owned()))?;
@@ -78,10 +77,10 @@ pub(super) async fn read_options(
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
 ) -> Result<Map<String, Value>, Refusal> {
+    let (media, most) = acceptable(headers, JSON_OR_FORM, MAX_OPTIONS_BYTES)?;
     let _place = place_for_long(headers).await?;
-    let (content_type, media) = media_of(headers);
-    if !media.eq_ignore_ascii_case(FORM) {
-        let (media, body) = read_body(headers, body, JSON_OR_FORM, MAX_OPTIONS_BYTES).await?;
+    if media != FORM {
+        let body = in_time(read_whole(body, most)).await?;
         // curl declares JSON as a form unless it is told otherwise.
         if media == JSON || body.trim_ascii_start().starts_with(b"{") {
             // Long bodies take milliseconds, in which no other request must wait for this thread.
@@ -96,11 +95,8 @@ pub(super) async fn read_options(
         let filled: Vec<&str> = form.trim_end().split('&').filter(is_filled).collect();
         return Ok(read_query(&filled.join("&"), schemas, faults));
     }
-    let limit = MAX_OPTIONS_BYTES;
-    if announced(headers).is_some_and(|bytes| bytes > limit) {
-        return Err(Refusal::LongBody { limit });
-    }
-    let fields = in_time(read_form(content_type, body, limit, limit)).await?;
+    let (content_type, _) = media_of(headers);
+    let fields = in_time(read_form(content_type, body, MAX_OPTIONS_BYTES, most)).await?;
     if fields.len() > MAX_PARAMETERS {
         return Err(Refusal::Body(format!("the form has more than {MAX_PARAMETERS} fields")));
     }

@@ -123,7 +123,11 @@ pub(super) async fn serve(
     options: Options,
     faults: Vec<Fault>,
 ) -> Result<Response, Refusal> {
-    let (plan, about) = plan_request(options, of_path, &parts.headers, faults)?;
+    let chosen = of_path.or(options.format);
+    let format = chosen.or_else(|| accepted(&parts.headers)).ok_or(Refusal::NotAcceptable)?;
+    let filename = options.filename.clone();
+    let plan = plan_of(options, format, faults).map_err(Refusal::Parameters)?;
+    let about = About { format, tag: tag(&plan), by_accept: chosen.is_none(), filename };
     let is_post = parts.method == Method::POST;
     let cache = if is_post { NO_STORE } else { CACHE };
     let is_known = !is_post && is_known(&parts.headers, &about.tag);
@@ -147,22 +151,6 @@ struct About {
     tag: HeaderValue,
     by_accept: bool,
     filename: Option<String>,
-}
-
-/// The plan of the requested picture. `faults` are the faults found so far. Fails if `Accept` allows no format, or the
-/// options are wrong.
-fn plan_request(
-    options: Options,
-    of_path: Option<Format>,
-    headers: &HeaderMap,
-    faults: Vec<Fault>,
-) -> Result<(Plan, About), Refusal> {
-    let chosen = of_path.or(options.format);
-    let format = chosen.or_else(|| accepted(headers)).ok_or(Refusal::NotAcceptable)?;
-    let filename = options.filename.clone();
-    let plan = plan_of(options, format, faults).map_err(Refusal::Parameters)?;
-    let about = About { format, tag: tag(&plan), by_accept: chosen.is_none(), filename };
-    Ok((plan, about))
 }
 
 impl About {

@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 use super::super::Shared;
 use super::super::bodies::{in_time, read_whole};
 use super::super::many::MAX_TIME;
-use super::drawing::Wrong;
+use super::drawing::wrong;
 use super::fields::{Fields, text};
 use super::quickchart::{MOST_SIZE_PX, line_of, of_json, read, size_px};
 use super::uncached;
 use crate::v1::archive::Archive;
-use crate::v1::fault::Refusal;
+use crate::v1::fault::{Fault, Refusal};
 use crate::v1::headers::disposition;
 use crate::v1::items::{MAX_ITEMS, Members};
 
@@ -53,7 +53,7 @@ pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Respo
         let name = name_of(&code, index, &mut names);
         let drawn = api.pool.run(move || {
             if code.first("format") == Some(b"base64") {
-                return Err(Wrong::new("format", "use png, svg or jpg"));
+                return Err(wrong("format", "use png, svg or jpg"));
             }
             read(&code)?.draw()
         });
@@ -77,10 +77,10 @@ fn refuse(error: &str) -> Response {
     uncached(StatusCode::BAD_REQUEST, "application/json", body)
 }
 
-fn error_of(index: usize, wrong: &Wrong) -> String {
+fn error_of(index: usize, wrong: &Fault) -> String {
     // QuickChart's own message has no parameter name in front.
     let line = match wrong.detail.starts_with("You are missing") {
-        true => wrong.detail.clone(),
+        true => wrong.detail.to_string(),
         false => line_of(wrong),
     };
     format!("qrCodes[{index}]: Error: {line}")

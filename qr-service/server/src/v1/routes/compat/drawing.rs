@@ -1,12 +1,10 @@
 //! Draws the pictures of other services' parameters, and checks that they can be read.
 
-use qr_core::{Print, Svg, to_eps, to_svg};
-
 use super::raster::{self, PixelFormat, Placement};
 use crate::v1::artwork::{Artwork, LogoPixels};
-use crate::v1::fault::Fault;
+use crate::v1::fault::{Code, Fault};
 use crate::v1::logo;
-use crate::v1::options::{FinderShape, Format, Options};
+use crate::v1::options::{FinderShape, Format, MAX_MM, Options};
 use crate::v1::picture;
 use crate::v1::plan::{Colors, Plan};
 use crate::v1::symbol::{Encoded, encode};
@@ -22,7 +20,7 @@ const POINT_MM: f64 = 25.4 / 72.0;
 const MOST_STYLED_JPEG_PX: i64 = 1000;
 
 /// Places a symbol in a picture, given its modules a side.
-type Layout = Box<dyn Fn(u32) -> Result<Placement, Wrong> + Send>;
+type Layout = Box<dyn Fn(u32) -> Result<Placement, Fault> + Send>;
 
 /// A picture to draw.
 pub(super) enum Drawing {
@@ -30,12 +28,12 @@ pub(super) enum Drawing {
     /// `width` is in pixels. `margin` returns the margin in modules, given the symbol's modules a side.
     Svg {
         width: Option<u32>,
-        margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
+        margin: Box<dyn Fn(u32) -> Result<u32, Fault> + Send>,
     },
     /// `points` is the width. `margin` is as for `Svg`.
     Eps {
         points: u32,
-        margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
+        margin: Box<dyn Fn(u32) -> Result<u32, Fault> + Send>,
     },
 }
 
@@ -50,48 +48,29 @@ impl Drawing {
 }
 
 /// The fault of a parameter, with our name for it or with that of the other service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) parameter: String,
-    pub(super) detail: String,
+pub(super) fn wrong(parameter: &str, detail: impl Into<String>) -> Fault {
+    Fault::new(parameter, Code::Malformed, detail)
 }
 
-impl Wrong {
-    pub(super) fn new(parameter: &str, detail: impl Into<String>) -> Self {
-        Wrong { parameter: parameter.to_owned(), detail: detail.into() }
-    }
-
-    /// The fault in one line, with the other service's names, given as pairs of ours and theirs.
-    pub(super) fn line(&self, names: &[(&str, &str)]) -> String {
-        let theirs = names.iter().find(|(ours, _)| *ours == self.parameter).map(|(_, it)| *it);
-        format!("{}: {}", theirs.unwrap_or(&self.parameter), self.detail)
-    }
-}
-
-impl From<Fault> for Wrong {
-    fn from(fault: Fault) -> Self {
-        let detail = match &fault.suggestion {
-            Some(suggestion) => format!("{}; {suggestion}", fault.detail),
-            None => fault.detail.to_string(),
-        };
-        Wrong { parameter: fault.parameter, detail }
-    }
+/// A fault in one line, with the other service's names, given as pairs of ours and theirs.
+pub(super) fn line_with(fault: &Fault, names: &[(&str, &str)]) -> String {
+    let theirs = names.iter().find(|(ours, _)| *ours == fault.parameter).map(|(_, it)| *it);
+    let more = fault.suggestion.as_ref().map(|it| format!("; {it}")).unwrap_or_default();
+    format!("{}: {}{more}", theirs.unwrap_or(&fault.parameter), fault.detail)
 }
 
 /// Encodes the symbol of `options`, which must have neither format nor size.
-pub(super) fn symbol(options: &Options) -> Result<Encoded, Wrong> {
-    Ok(encode(&plan(options, Format::Png)?)?)
+pub(super) fn symbol(options: &Options) -> Result<Encoded, Fault> {
+    encode(&plan(options, Format::Png)?)
 }
 
-fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
-    let first = |faults: Vec<Fault>| faults.into_iter().next().map(Wrong::from);
-    Plan::new(options.clone(), format).map_err(|faults| {
-        first(faults).unwrap_or_else(|| Wrong::new("text", "it cannot be encoded"))
-    })
+fn plan(options: &Options, format: Format) -> Result<Plan, Fault> {
+    // There is at least one fault.
+    Plan::new(options.clone(), format).map_err(|mut faults| faults.swap_remove(0))
 }
 
 /// Draws a picture, and decodes it unless it is plain. Fails if the picture cannot be made or cannot be read.
-pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Wrong> {
+pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Fault> {
     draw_with(options, None, picture)
 }
 
@@ -100,98 +79,81 @@ pub(super) fn draw_with(
     options: &Options,
     cores: Option<FinderShape>,
     picture: &Drawing,
-) -> Result<Vec<u8>, Wrong> {
+) -> Result<Vec<u8>, Fault> {
     let encoded = symbol(options)?;
-    if cores.is_some() || !plan(options, Format::Png)?.look.is_plain() {
-        return draw_styled(options, cores, picture, &encoded);
-    }
-    let modules = encoded.symbol.modules();
-    let colors = Colors {
-        dark: options.dark.map_or(Colors::PLAIN.dark, |ink| ink.0),
-        light: options.light.map_or(Colors::PLAIN.light, |ink| ink.0),
-    };
-    match picture {
+    let modules = encoded.symbol.modules().width() as u32;
+    let is_plain = cores.is_none() && plan(options, Format::Png)?.look.is_plain();
+    let common = options.clone();
+    let (format, options) = match picture {
+        Drawing::Pixels(format, layout) if is_plain => {
+            return draw_plain(common, &encoded, layout(modules)?, *format);
+        }
         Drawing::Pixels(format, layout) => {
-            let place = layout(modules.width() as u32)?;
-            let seen = Options { scale: Some(place.scale), ..options.clone() };
-            check(&plan(&seen, Format::Png)?, &encoded)?;
-            raster::draw(&encoded.symbol, place, colors, *format)
-                .map_err(|error| Wrong::new("size", error))
+            let size = layout(modules)?.width;
+            check_styled(*format, size.into())?;
+            (Format::Png, Options { size: Some(size), ..common })
         }
         Drawing::Svg { width, margin } => {
-            let margin_modules = margin(modules.width() as u32)?;
-            let seen = Options { size: *width, margin: Some(margin_modules), ..options.clone() };
-            check(&plan(&seen, Format::Svg)?, &encoded)?;
-            let svg = Svg::default().margin_modules(margin_modules).size_px(*width);
-            Ok(to_svg(modules, &svg.dark(colors.dark).light(colors.light)).into_bytes())
+            (Format::Svg, Options { size: *width, margin: Some(margin(modules)?), ..common })
         }
         Drawing::Eps { points, margin } => {
-            if colors != Colors::PLAIN {
-                return Err(Wrong::new("dark", "an EPS is black and has no background"));
+            let width_mm = Some(f64::from(*points) * POINT_MM).filter(|width| *width <= MAX_MM);
+            width_mm.ok_or_else(|| wrong("size", format!("an EPS has at most {MAX_MM} mm")))?;
+            if colors_of(&common) != Colors::PLAIN {
+                return Err(wrong("dark", "an EPS is black and has no background"));
             }
-            let margin_modules = margin(modules.width() as u32)?;
-            let width_mm = f64::from(*points) * POINT_MM;
-            let seen = Options {
-                width_mm: Some(width_mm),
-                margin: Some(margin_modules),
-                ..options.clone()
-            };
-            check(&plan(&Options { dark: None, light: None, ..seen }, Format::Eps)?, &encoded)?;
-            let print = Print::default().margin_modules(margin_modules).width_mm(width_mm);
-            let eps = to_eps(modules, &print).map_err(|it| Wrong::new("size", it.to_string()))?;
-            Ok(eps.into_bytes())
-        }
-    }
-}
-
-/// Draws shapes, a logo and coloured finder patterns as `/v1/qr` does.
-fn draw_styled(
-    options: &Options,
-    cores: Option<FinderShape>,
-    picture: &Drawing,
-    encoded: &Encoded,
-) -> Result<Vec<u8>, Wrong> {
-    let modules = encoded.symbol.modules().width() as u32;
-    let (format, size, margin) = match picture {
-        Drawing::Pixels(_, layout) => (Format::Png, Some(layout(modules)?.width), options.margin),
-        Drawing::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
-        Drawing::Eps { .. } => {
-            return Err(Wrong::new("format", "this path draws EPS in squares only"));
+            let (dark, light, margin) = (None, None, Some(margin(modules)?));
+            (Format::Eps, Options { width_mm, margin, dark, light, ..common })
         }
     };
-    if let Drawing::Pixels(format, _) = picture {
-        check_styled(*format, size.unwrap_or(0).into())?;
-    }
-    let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
+    let mut plan = plan(&options, format)?;
     plan.look.finder_cores = cores;
     let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file.0)).transpose()?;
-    let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
-    let drawn = picture::draw(&plan, encoded, art.as_ref())?;
-    verify::check(&plan, encoded, art.as_ref())?;
+    let art = Artwork::of(&plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
+    let drawn = picture::draw(&plan, &encoded, art.as_ref())?;
+    if verify::is_needed(&plan, &encoded.symbol) {
+        verify::check(&plan, &encoded, art.as_ref())?;
+    }
     match picture {
         Drawing::Pixels(format, _) => converted(drawn, *format),
         _ => Ok(drawn),
     }
 }
 
+fn colors_of(options: &Options) -> Colors {
+    Colors {
+        dark: options.dark.map_or(Colors::PLAIN.dark, |ink| ink.0),
+        light: options.light.map_or(Colors::PLAIN.light, |ink| ink.0),
+    }
+}
+
+/// Draws squares at a place that no option has.
+fn draw_plain(
+    options: Options,
+    encoded: &Encoded,
+    place: Placement,
+    format: PixelFormat,
+) -> Result<Vec<u8>, Fault> {
+    let colors = colors_of(&options);
+    let plan = plan(&Options { scale: Some(place.scale), ..options }, Format::Png)?;
+    if verify::is_needed(&plan, &encoded.symbol) {
+        verify::check(&plan, encoded, None)?;
+    }
+    let drawn = raster::draw(&encoded.symbol, place, colors, format);
+    drawn.map_err(|error| wrong("size", error))
+}
+
 /// Checks that [`converted`] does not take too much memory for a picture of `size` pixels a side. Fails if it would.
-pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Wrong> {
+pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Fault> {
     if format != PixelFormat::Png && size > MOST_STYLED_JPEG_PX {
         let detail =
             format!("a JPEG with styles has at most {MOST_STYLED_JPEG_PX} pixels a side; use png");
-        return Err(Wrong::new("size", detail));
+        return Err(wrong("size", detail));
     }
     Ok(())
 }
 
 /// Converts a PNG to another format. Fails if an encoder fails, which is a defect.
-pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, Wrong> {
-    raster::converted(png, format).map_err(|error| Wrong::new("format", error))
-}
-
-fn check(plan: &Plan, encoded: &Encoded) -> Result<(), Wrong> {
-    if verify::is_needed(plan, &encoded.symbol) {
-        verify::check(plan, encoded, None)?;
-    }
-    Ok(())
+pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, Fault> {
+    raster::converted(png, format).map_err(|error| wrong("format", error))
 }

@@ -73,6 +73,11 @@ impl Fields {
         self.0.iter().find(|(it, _)| it == name).map(|(_, value)| &value[..])
     }
 
+    /// The first value of a parameter as text, unless it is empty.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        self.first(name).filter(|value| !value.is_empty()).map(text)
+    }
+
     pub(super) fn last(&self, name: &str) -> Option<&[u8]> {
         self.0.iter().rev().find(|(it, _)| it == name).map(|(_, value)| &value[..])
     }

@@ -7,11 +7,11 @@ use http::Method;
 use qr_core::Color;
 
 use super::super::Shared;
-use super::drawing::{Drawing, Wrong, draw};
+use super::drawing::{Drawing, draw, line_with, wrong};
 use super::fields::{Fields, Plus, latin1, text};
 use super::raster::{PixelFormat, Placement};
 use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
-use crate::v1::fault::Refusal;
+use crate::v1::fault::{Fault, Refusal};
 use crate::v1::options::{Bytes, Ink, LevelName, Options};
 
 /// Our names of parameters, and theirs.
@@ -38,11 +38,11 @@ pub(super) async fn create(State(api): Shared, request: Request) -> Result<Respo
     };
     let made = api.pool.run(move || {
         let (options, picture) = read(&fields)?;
-        Ok::<_, Wrong>((picture.content_type(), draw(&options, &picture)?))
+        Ok::<_, Fault>((picture.content_type(), draw(&options, &picture)?))
     });
     Ok(match made.await? {
         Ok((media, picture)) => client.answer(media, picture, "public, max-age=86400"),
-        Err(wrong) => refuse(&wrong.line(&NAMES)),
+        Err(fault) => refuse(&line_with(&fault, &NAMES)),
     })
 }
 
@@ -65,88 +65,69 @@ pub(super) async fn read_fields(
     }
 }
 
-fn read(fields: &Fields) -> Result<(Options, Drawing), Wrong> {
+fn read(fields: &Fields) -> Result<(Options, Drawing), Fault> {
     let of = |name: &str| fields.last(name).map(text).filter(|value| !value.is_empty());
     let level = LevelName::named(&of("ecc").unwrap_or("L").to_ascii_uppercase());
     let mut options = Options {
-        level: Some(level.ok_or_else(|| Wrong::new("ecc", "use L, M, Q or H"))?),
+        level: Some(level.ok_or_else(|| wrong("ecc", "use L, M, Q or H"))?),
         dark: of("color").map(|value| color("color", value)).transpose()?,
         light: of("bgcolor").map(|value| color("bgcolor", value)).transpose()?,
         ..Options::default()
     };
+    let charset = |name: &str| of(name).unwrap_or("UTF-8").to_ascii_uppercase();
     let data = fields.last("data").unwrap_or_default();
-    let from = of("charset-source");
-    let to = of("charset-target");
-    read_data(
-        data,
-        charset("charset-source", from)?,
-        charset("charset-target", to)?,
-        &mut options,
-    )?;
+    read_data(data, &charset("charset-source"), &charset("charset-target"), &mut options)?;
     let margin = number("margin", of("margin"), 1, 50)?;
     let zone = number("qzone", of("qzone"), 0, 100)?;
     Ok((options, picture(of("format"), of("size"), margin, zone)?))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Charset {
-    Utf8,
-    Latin1,
-}
-
-fn charset(name: &str, value: Option<&str>) -> Result<Charset, Wrong> {
-    match value.map(str::to_ascii_uppercase).as_deref() {
-        None | Some("UTF-8") => Ok(Charset::Utf8),
-        Some("ISO-8859-1") => Ok(Charset::Latin1),
-        Some(_) => Err(Wrong::new(name, "use UTF-8 or ISO-8859-1")),
-    }
-}
-
-fn read_data(data: &[u8], from: Charset, to: Charset, options: &mut Options) -> Result<(), Wrong> {
+/// Reads the content in the charset `from`, and sets it in the charset `to`.
+fn read_data(data: &[u8], from: &str, to: &str, options: &mut Options) -> Result<(), Fault> {
     if data.is_empty() {
-        return Err(Wrong::new("data", "there is nothing to encode"));
+        return Err(wrong("data", "there is nothing to encode"));
     }
+    let use_known = "use UTF-8 or ISO-8859-1";
     let text = match from {
-        Charset::Utf8 => std::str::from_utf8(data).map(str::to_owned).map_err(|_| {
-            Wrong::new(
-                "data",
-                "it is not UTF-8; if it is ISO-8859-1, add charset-source=ISO-8859-1",
-            )
+        "UTF-8" => std::str::from_utf8(data).map(str::to_owned).map_err(|_| {
+            wrong("data", "it is not UTF-8; if it is ISO-8859-1, add charset-source=ISO-8859-1")
         })?,
-        Charset::Latin1 => data.iter().copied().map(char::from).collect(),
+        "ISO-8859-1" => data.iter().copied().map(char::from).collect(),
+        _ => return Err(wrong("charset-source", use_known)),
     };
     match to {
-        Charset::Utf8 => options.text = Some(text),
-        Charset::Latin1 => {
-            let lacks = || Wrong::new("data", "ISO-8859-1 lacks some characters");
+        "UTF-8" => options.text = Some(text),
+        "ISO-8859-1" => {
+            let lacks = || wrong("data", "ISO-8859-1 lacks some characters");
             options.data = Some(Bytes(latin1(&text).ok_or_else(lacks)?));
         }
+        _ => return Err(wrong("charset-target", use_known)),
     }
     Ok(())
 }
 
 /// `r-g-b` in decimal, or 3 or 6 hexadecimal digits.
-fn color(name: &str, value: &str) -> Result<Ink, Wrong> {
-    let wrong =
-        || Wrong::new(name, "use decimals such as 255-0-0, or hexadecimal such as f00 or ff0000");
+fn color(name: &str, value: &str) -> Result<Ink, Fault> {
+    let refused =
+        || wrong(name, "use decimals such as 255-0-0, or hexadecimal such as f00 or ff0000");
     if value.contains('-') {
         let parts: Result<Vec<u8>, _> = value.split('-').map(str::parse).collect();
         return match parts.ok().as_deref() {
             Some([red, green, blue]) => Ok(Color::rgb(*red, *green, *blue).into()),
-            _ => Err(wrong()),
+            _ => Err(refused()),
         };
     }
     let digits = value.trim_start_matches('#');
     if !matches!(digits.len(), 3 | 6) {
-        return Err(wrong());
+        return Err(refused());
     }
-    digits.parse::<Ink>().map_err(|_| wrong())
+    digits.parse::<Ink>().map_err(|_| refused())
 }
 
-fn number(name: &str, value: Option<&str>, default: u32, most: u32) -> Result<u32, Wrong> {
+fn number(name: &str, value: Option<&str>, default: u32, most: u32) -> Result<u32, Fault> {
     let Some(value) = value else { return Ok(default) };
     let number = value.parse().ok().filter(|number| *number <= most);
-    number.ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
+    number.ok_or_else(|| wrong(name, format!("use 0 to {most}")))
 }
 
 fn picture(
@@ -154,14 +135,14 @@ fn picture(
     size: Option<&str>,
     margin: u32,
     zone: u32,
-) -> Result<Drawing, Wrong> {
+) -> Result<Drawing, Fault> {
     let format = format.unwrap_or("png").to_ascii_lowercase();
     let pixels = match &*format {
         "png" => Some(PixelFormat::Png),
         "gif" => Some(PixelFormat::Gif),
         "jpg" | "jpeg" => Some(PixelFormat::Jpeg),
         "svg" | "eps" => None,
-        _ => return Err(Wrong::new("format", "use png, gif, jpeg, jpg, svg or eps")),
+        _ => return Err(wrong("format", "use png, gif, jpeg, jpg, svg or eps")),
     };
     let most = if pixels.is_some() { MOST_PIXELS } else { MOST_UNITS };
     let size = side(size.unwrap_or("200x200"), most)?;
@@ -169,7 +150,7 @@ fn picture(
     let scale = move |modules: u32| match size.saturating_sub(2 * margin) / (modules + 2 * zone) {
         0 => {
             let least = modules + 2 * zone + 2 * margin;
-            Err(Wrong::new("size", format!("the symbol and its margin need {least}x{least}")))
+            Err(wrong("size", format!("the symbol and its margin need {least}x{least}")))
         }
         scale => Ok(scale),
     };
@@ -183,11 +164,11 @@ fn picture(
 }
 
 /// A side of a square, `NxN`, or `N` as some programs write it.
-fn side(size: &str, most: u32) -> Result<u32, Wrong> {
-    let wrong =
-        || Wrong::new("size", format!("use a square such as 200x200, of 10x10 to {most}x{most}"));
+fn side(size: &str, most: u32) -> Result<u32, Fault> {
+    let refused =
+        || wrong("size", format!("use a square such as 200x200, of 10x10 to {most}x{most}"));
     let (width, height) = size.split_once(['x', 'X']).unwrap_or((size, size));
     let (width, height): (u32, u32) =
-        (width.parse().map_err(|_| wrong())?, height.parse().map_err(|_| wrong())?);
-    (width == height && (10..=most).contains(&width)).then_some(width).ok_or_else(wrong)
+        (width.parse().map_err(|_| refused())?, height.parse().map_err(|_| refused())?);
+    (width == height && (10..=most).contains(&width)).then_some(width).ok_or_else(refused)
 }

@@ -1,42 +1,49 @@
-//! Translates QuickChart's styles and its picture in the middle to our options.
+//! Translates QuickChart's styles and its picture in the middle to our options, and reads its caption.
 
+use qr_core::Color;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::drawing::{Wrong, symbol};
-use super::fields::{Fields, text};
+use super::drawing::{symbol, wrong};
+use super::fields::Fields;
+use crate::v1::fault::Fault;
+use crate::v1::letters::Letters;
 use crate::v1::options::{FinderShape, Ink, LevelName, Logo, Options, Shape};
 
 /// Default width of the picture in the middle, as a share of the symbol's width.
 const DEFAULT_RATIO: f64 = 0.3;
+
+/// Font sizes of captions, and the most characters.
+const DEFAULT_SIZE_PX: f32 = 10.0;
+const SIZES_PX: std::ops::RangeInclusive<f32> = 1.0..=200.0;
+const MOST_CHARACTERS: usize = 500;
 
 /// Reads the styles into `options`. Returns the shape of the finder patterns' cores if it is another. As in QuickChart,
 /// an unknown style means the default. Fails if the colour is invalid.
 pub(super) fn read_styles(
     fields: &Fields,
     options: &mut Options,
-) -> Result<Option<FinderShape>, Wrong> {
-    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
-    options.shape = match of("dotStyle") {
+) -> Result<Option<FinderShape>, Fault> {
+    options.shape = match fields.given("dotStyle") {
         Some("dot") => Some(Shape::Dots),
         Some("rounded") => Some(Shape::Rounded),
         _ => None,
     };
-    options.finder_shape = match of("finderStyle") {
+    options.finder_shape = match fields.given("finderStyle") {
         Some("rounded") => Some(FinderShape::Rounded),
         Some("circle") => Some(FinderShape::Circle),
         _ => None,
     };
-    let cores = match of("finderDotStyle") {
+    let cores = match fields.given("finderDotStyle") {
         Some("square") => Some(FinderShape::Square),
         Some("rounded") => Some(FinderShape::Rounded),
         Some("dot" | "circle") => Some(FinderShape::Circle),
         _ => None,
     };
-    let color = of("finderColor").map(|value| value.parse::<Ink>()).transpose();
+    let color = fields.given("finderColor").map(|value| value.parse::<Ink>()).transpose();
     options.finder_color = color
-        .map_err(|_| Wrong::new("finderColor", "use 3, 4, 6 or 8 hexadecimal digits"))?
-        .filter(|color| *color != options.dark.unwrap_or(qr_core::Color::BLACK.into()));
+        .map_err(|_| wrong("finderColor", "use 3, 4, 6 or 8 hexadecimal digits"))?
+        .filter(|color| *color != options.dark.unwrap_or(Color::BLACK.into()));
     // One that equals the default is left out, so that the picture stays plain.
     Ok(cores.filter(|cores| *cores != options.finder_shape.unwrap_or_default()))
 }
@@ -48,15 +55,15 @@ pub(super) fn read_center_image(
     size: i64,
     margin: u32,
     options: &mut Options,
-) -> Result<(), Wrong> {
-    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
-    let Some(url) = of("centerImageUrl") else { return Ok(()) };
+) -> Result<(), Fault> {
+    let Some(url) = fields.given("centerImageUrl") else { return Ok(()) };
     let logo = Logo::deserialize(Value::from(url));
-    let logo = logo.map_err(|error| Wrong::new("centerImageUrl", error.to_string()))?;
-    let pixels = |name: &str| of(name).and_then(|value| value.parse().ok()).filter(|it| *it > 0.0);
+    let logo = logo.map_err(|error| wrong("centerImageUrl", error.to_string()))?;
+    let pixels =
+        |name: &str| fields.given(name).and_then(|value| value.parse().ok()).filter(|it| *it > 0.0);
     let sides = [pixels("centerImageWidth"), pixels("centerImageHeight")];
     let longer: Option<f64> = sides.into_iter().flatten().reduce(f64::max);
-    let ratio = of("centerImageSizeRatio").and_then(|value| value.parse().ok());
+    let ratio = fields.given("centerImageSizeRatio").and_then(|value| value.parse().ok());
     let ratio = ratio.filter(|ratio| *ratio > 0.0 && *ratio <= 1.0).unwrap_or(DEFAULT_RATIO);
     options.level = options.level.or(Some(LevelName::H));
     let share = match longer {
@@ -71,4 +78,29 @@ pub(super) fn read_center_image(
     };
     (options.logo, options.logo_size) = (Some(logo), Some(share.clamp(0.0, 1.0)));
     Ok(())
+}
+
+/// Reads the caption of a request; `None` if there is none. The font is the same whatever family the request asks for.
+/// Fails if the caption is too long, the font lacks one of its characters, or its size or colour is invalid.
+pub(super) fn read_caption(fields: &Fields) -> Result<Option<Letters>, Fault> {
+    let of = |name: &str| fields.given(name).filter(|value| !value.trim().is_empty());
+    let Some(words) = of("caption") else { return Ok(None) };
+    if words.chars().count() > MOST_CHARACTERS {
+        let detail = format!("it has more than {MOST_CHARACTERS} characters");
+        return Err(wrong("caption", detail));
+    }
+    // As in QuickChart, an invalid number means the default.
+    let size_px = of("captionFontSize").and_then(|size| size.parse().ok());
+    let size_px = size_px.unwrap_or(DEFAULT_SIZE_PX);
+    if !SIZES_PX.contains(&size_px) {
+        let detail = format!("use {} to {} pixels", SIZES_PX.start(), SIZES_PX.end());
+        return Err(wrong("captionFontSize", detail));
+    }
+    let [red, green, blue, alpha] = match of("captionFontColor") {
+        Some(color) => csscolorparser::parse(color)
+            .map_err(|_| wrong("captionFontColor", "use a colour as CSS has them"))?
+            .to_rgba8(),
+        None => [0, 0, 0, 255],
+    };
+    Ok(Some(Letters::new(words, size_px, Color { red, green, blue, alpha })?))
 }

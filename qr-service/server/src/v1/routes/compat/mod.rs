@@ -13,7 +13,6 @@
 //! counts. Symbols and the check that they can be read are those of `/v1/qr`. No URL is fetched.
 
 mod batch;
-mod caption;
 mod drawing;
 mod fields;
 mod google;
@@ -26,7 +25,6 @@ mod raster;
 mod show;
 mod validate;
 
-use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -37,6 +35,7 @@ use axum::routing::{any, post};
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use strum::EnumString;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Api;
@@ -48,7 +47,8 @@ use crate::v1::fault::Refusal;
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// A service whose paths can be switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, EnumString, PartialEq, Eq)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Service {
     /// goQR, also known as api.qrserver.com.
     Goqr,
@@ -56,19 +56,6 @@ pub(crate) enum Service {
     Quickchart,
     /// The QR codes of Google Image Charts.
     Google,
-}
-
-impl FromStr for Service {
-    type Err = &'static str;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "goqr" => Ok(Service::Goqr),
-            "quickchart" => Ok(Service::Quickchart),
-            "google" => Ok(Service::Google),
-            _ => Err("use goqr, quickchart or google, with commas between them"),
-        }
-    }
 }
 
 /// Marks the answer of another service's route. The path alone cannot tell, because qrcode.show takes every path.

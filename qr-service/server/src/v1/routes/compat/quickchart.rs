@@ -10,12 +10,14 @@ use serde_json::{Map, Value};
 
 use super::super::Shared;
 use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
-use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol};
-use super::fields::{Fields, Plus, base64, text};
-use super::looks::{read_center_image, read_styles};
+use super::drawing::{
+    Drawing, MAX_SIZE_PX, check_styled, converted, draw_with, line_with, symbol, wrong,
+};
+use super::fields::{Fields, Plus, base64};
+use super::looks::{read_caption, read_center_image, read_styles};
 use super::raster::{CROSS, PixelFormat, Placement};
-use super::{Client, caption, uncached};
-use crate::v1::fault::Refusal;
+use super::{Client, uncached};
+use crate::v1::fault::{Fault, Refusal};
 use crate::v1::letters::Letters;
 use crate::v1::options::{FinderShape, Ink, LevelName, Mode, Options};
 use crate::v1::plan::Colors;
@@ -49,13 +51,13 @@ pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Respo
         Method::GET | Method::HEAD => Fields::of_uri(&parts.uri, Plus::Stays),
         Method::POST => match posted(&parts.headers, body).await? {
             Some(fields) => fields,
-            None => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
+            None => return Ok(refuse(&wrong("body", "it is not a JSON object"))),
         },
         _ => return Err(Refusal::Method("GET, HEAD, POST")),
     };
     let (media, picture) = match api.pool.run(move || drawn(&fields)).await? {
         Ok(made) => made,
-        Err(wrong) => return Ok(refuse(&wrong)),
+        Err(fault) => return Ok(refuse(&fault)),
     };
     let mut response = client.answer(media, picture, "public, max-age=604800");
     let headers = response.headers_mut();
@@ -76,11 +78,11 @@ pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fie
 }
 
 /// Media type and bytes of the requested picture. Fails if the picture cannot be made or cannot be read.
-pub(super) fn drawn(fields: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
+pub(super) fn drawn(fields: &Fields) -> Result<(&'static str, Vec<u8>), Fault> {
     let code = read(fields)?;
     let picture = code.draw()?;
     // In QuickChart, `base64` means the PNG in Base64, without `data:` before it.
-    if fields.first("format") == Some(b"base64") {
+    if fields.given("format") == Some("base64") {
         return Ok(("text/plain; charset=utf-8", base64(&picture).into_bytes()));
     }
     Ok((code.content_type(), picture))
@@ -93,15 +95,15 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-fn refuse(wrong: &Wrong) -> Response {
+fn refuse(fault: &Fault) -> Response {
     let mut response = uncached(StatusCode::BAD_REQUEST, "image/png", CROSS);
-    insert(response.headers_mut(), ERROR, &line_of(wrong));
+    insert(response.headers_mut(), ERROR, &line_of(fault));
     response
 }
 
 /// The fault in one line, with QuickChart's names.
-pub(super) fn line_of(wrong: &Wrong) -> String {
-    wrong.line(&NAMES).replace("logo_size", "centerImageSizeRatio")
+pub(super) fn line_of(fault: &Fault) -> String {
+    line_with(fault, &NAMES).replace("logo_size", "centerImageSizeRatio")
 }
 
 /// The fields of a JSON object. Fields that are neither text, number nor boolean are left out.
@@ -119,7 +121,7 @@ pub(super) fn of_json(object: &Map<String, Value>) -> Fields {
 
 /// The requested side of a picture, in pixels.
 pub(super) fn size_px(fields: &Fields) -> i64 {
-    match fields.first("size").and_then(|size| leading_number(text(size))) {
+    match fields.given("size").and_then(leading_number) {
         None | Some(0) => DEFAULT_SIZE_PX,
         Some(size) => size.min(MOST_SIZE_PX),
     }
@@ -151,7 +153,7 @@ impl Code {
     }
 
     /// Draws the code with its caption. Fails if the picture cannot be made or cannot be read.
-    pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
+    pub(super) fn draw(&self) -> Result<Vec<u8>, Fault> {
         let drawn = draw_with(&self.options, self.cores, &self.picture)?;
         match &self.caption {
             Some((caption, format)) => {
@@ -164,7 +166,7 @@ impl Code {
     }
 
     /// Pixels that the margin lacks for the standard's quiet zone.
-    fn missing_quiet_zone_px(&self) -> Result<u32, Wrong> {
+    fn missing_quiet_zone_px(&self) -> Result<u32, Fault> {
         let modules = symbol(&self.options)?.symbol.modules().width() as u32;
         let scale = match &self.picture {
             Drawing::Pixels(_, layout) => layout(modules)?.scale,
@@ -174,15 +176,15 @@ impl Code {
     }
 }
 
-pub(super) fn read(fields: &Fields) -> Result<Code, Wrong> {
-    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty());
-    let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
-    let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;
+pub(super) fn read(fields: &Fields) -> Result<Code, Fault> {
+    let value = fields.first("text").filter(|value| !value.is_empty());
+    let value = value.ok_or_else(|| wrong("text", "You are missing variable `text`"))?;
+    let value = std::str::from_utf8(value).map_err(|_| wrong("text", "URI malformed"))?;
     let ink = |name: &str| {
-        let ink = of(name).map(|value| text(value).parse::<Ink>());
-        ink.transpose().map_err(|_| Wrong::new(name, "use 3, 4, 6 or 8 hexadecimal digits"))
+        let ink = fields.given(name).map(str::parse::<Ink>);
+        ink.transpose().map_err(|_| wrong(name, "use 3, 4, 6 or 8 hexadecimal digits"))
     };
-    let level = of("ecLevel").map(|level| text(level).to_ascii_lowercase());
+    let level = fields.given("ecLevel").map(str::to_ascii_lowercase);
     let mut options = Options {
         text: Some(value.to_owned()),
         level: match level.as_deref() {
@@ -193,29 +195,29 @@ pub(super) fn read(fields: &Fields) -> Result<Code, Wrong> {
             // H with a picture in the middle, else M. Our defaults are the same.
             _ => None,
         },
-        mode: (of("mode") == Some(b"sjis")).then_some(Mode::Kanji),
+        mode: (fields.given("mode") == Some("sjis")).then_some(Mode::Kanji),
         dark: ink("dark")?,
         light: ink("light")?,
         ..Options::default()
     };
-    let margin = of("margin").and_then(|margin| leading_number(text(margin)));
+    let margin = fields.given("margin").and_then(leading_number);
     let margin = margin.filter(|margin| *margin >= 0).unwrap_or(4);
     if margin > MOST_MARGIN {
-        return Err(Wrong::new("margin", format!("use 0 to {MOST_MARGIN}")));
+        return Err(wrong("margin", format!("use 0 to {MOST_MARGIN}")));
     }
     let (margin, size) = (margin as u32, size_px(fields));
     options.margin = Some(margin);
     let cores = read_styles(fields, &mut options)?;
     read_center_image(fields, size, margin, &mut options)?;
-    let pixels = match of("format") {
-        Some(b"svg") => None,
-        Some(b"jpg" | b"jpeg") => Some(PixelFormat::Jpeg),
+    let pixels = match fields.given("format") {
+        Some("svg") => None,
+        Some("jpg" | "jpeg") => Some(PixelFormat::Jpeg),
         _ => Some(PixelFormat::Png),
     };
-    let caption = match caption::read(fields)? {
+    let caption = match read_caption(fields)? {
         Some(caption) => {
             // Refused, because a code without its caption would go unnoticed.
-            let format = pixels.ok_or_else(|| Wrong::new("caption", "use png or jpg, not svg"))?;
+            let format = pixels.ok_or_else(|| wrong("caption", "use png or jpg, not svg"))?;
             check_styled(format, size)?;
             Some((caption, format))
         }
@@ -239,10 +241,7 @@ fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Drawing {
             None => (needed * FALLBACK_SCALE, FALLBACK_SCALE),
         };
         if width > MAX_SIZE_PX {
-            return Err(Wrong::new(
-                "margin",
-                format!("the picture would be above {MAX_SIZE_PX} px"),
-            ));
+            return Err(wrong("margin", format!("the picture would be above {MAX_SIZE_PX} px")));
         }
         Ok(Placement::centred((width, width), scale, modules))
     };

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::Shared;
 use super::super::bodies::{in_time, read_whole};
 use super::super::decode::{FORMATS_AND_GIF, decode_within};
-use super::fields::{Fields, Plus, text};
+use super::fields::{Fields, Plus};
 use super::quickchart::of_json;
 use super::uncached;
 use crate::v1::fault::Refusal;
@@ -63,8 +63,7 @@ pub(super) async fn read(State(api): Shared, request: Request) -> Result<Respons
 
 /// The picture's file. As in QuickChart, `url` takes precedence over `image`.
 fn file_of(fields: &Fields) -> Result<Vec<u8>, &'static str> {
-    let of = |name: &str| fields.first(name).filter(|value| !value.is_empty()).map(text);
-    match (of("url"), of("image")) {
+    match (fields.given("url"), fields.given("image")) {
         (Some(url), _) => {
             let file = Logo::deserialize(Value::from(url)).map_err(|_| NOT_FETCHED)?;
             Ok(file.0.to_vec())

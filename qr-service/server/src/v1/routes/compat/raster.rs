@@ -59,7 +59,6 @@ pub(super) fn draw(
     let modules = symbol.modules();
     let canvas = Canvas { modules, place, dark: rgb(colors.dark), light: rgb(colors.light) };
     let mut out = Vec::with_capacity(4096);
-    let (width, height) = (place.width, place.height);
     match format {
         PixelFormat::Png => match of_core(modules, place) {
             Some(raster) => {
@@ -69,8 +68,8 @@ pub(super) fn draw(
             None => canvas.write_png(colors, &mut out).map_err(|error| error.to_string())?,
         },
         PixelFormat::Gif => {
-            let pixels: Vec<u8> = canvas.pixels().flat_map(|(_, _, pixel)| pixel.0).collect();
-            return encoded(&pixels, (width, height), format);
+            return draw(symbol, place, colors, PixelFormat::Png)
+                .and_then(|it| converted(it, format));
         }
         PixelFormat::Jpeg => {
             let mut encoder = JpegEncoder::new_with_quality(&mut out, JPEG_QUALITY);

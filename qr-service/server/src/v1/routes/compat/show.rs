@@ -12,11 +12,11 @@ use qr_core::{Ink, Modules, TextStyle, to_ascii};
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
 use super::super::qr::{CACHE, NO_STORE};
-use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::drawing::{Drawing, MAX_SIZE_PX, draw, line_with, symbol, wrong};
 use super::fields::base64;
 use super::raster::{PixelFormat, Placement};
 use super::{MAX_BODY_BYTES, refuse, with_body};
-use crate::v1::fault::Refusal;
+use crate::v1::fault::{Fault, Refusal};
 use crate::v1::options::{self, Bytes, Kind, LevelName, Options};
 
 /// The default side of a picture in pixels, and that of half blocks in characters.
@@ -117,20 +117,20 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
         let (options, sizes) = read(&parts.headers, content, format)?;
         draw_as(format, &options, sizes)
     });
-    Ok(made.await?.unwrap_or_else(|wrong| refuse(&wrong.line(&[]))))
+    Ok(made.await?.unwrap_or_else(|fault| refuse(&line_with(&fault, &[]))))
 }
 
 /// The largest side of the picture, in pixels or characters. Only modules of one pixel may make it larger.
 ///
 /// As in qrcode.show, only the maximum counts: `-Width` sets it, or else the larger of `-Max-Width` and `-Min-Width`
 /// (by default 360, for half blocks 20). Modules are square here, so the shorter of width and height counts.
-fn side(headers: &HeaderMap, format: Format) -> Result<u32, Wrong> {
+fn side(headers: &HeaderMap, format: Format) -> Result<u32, Fault> {
     let (default, most) = match format {
         Format::HalfBlocks => (SIDE_CHARACTERS, MOST_CHARACTERS),
         _ => (SIDE_PX, MAX_SIZE_PX),
     };
     let of = |name: &str| number(headers, name, most);
-    let longest = |exact, least, greatest| -> Result<u32, Wrong> {
+    let longest = |exact, least, greatest| -> Result<u32, Fault> {
         let (exact, least, greatest) = (of(exact)?, of(least)?, of(greatest)?);
         Ok(exact.unwrap_or(greatest.unwrap_or(0).max(least.unwrap_or(default))))
     };
@@ -138,27 +138,27 @@ fn side(headers: &HeaderMap, format: Format) -> Result<u32, Wrong> {
     Ok(width.min(longest("x-qr-height", "x-qr-min-height", "x-qr-max-height")?))
 }
 
-fn number(headers: &HeaderMap, name: &str, most: u32) -> Result<Option<u32>, Wrong> {
+fn number(headers: &HeaderMap, name: &str, most: u32) -> Result<Option<u32>, Fault> {
     let Some(value) = first(headers, name) else { return Ok(None) };
     let number = value.parse().ok().filter(|number| *number <= most);
-    number.map(Some).ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
+    number.map(Some).ok_or_else(|| wrong(name, format!("use 0 to {most}")))
 }
 
 /// The options, and the largest side of the picture.
-fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Options, u32), Wrong> {
+fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Options, u32), Fault> {
     let side = side(headers, format)?;
     let quiet_zone = match first(headers, "x-qr-quiet-zone") {
         None | Some("true") => true,
         Some("false") => false,
-        Some(_) => return Err(Wrong::new("x-qr-quiet-zone", "use true or false")),
+        Some(_) => return Err(wrong("x-qr-quiet-zone", "use true or false")),
     };
     let level = first(headers, "x-qr-ec-level").map(|name| {
-        LevelName::named(name).ok_or_else(|| Wrong::new("x-qr-ec-level", "use L, M, Q or H"))
+        LevelName::named(name).ok_or_else(|| wrong("x-qr-ec-level", "use L, M, Q or H"))
     });
     let level = level.transpose()?;
     let ink = |name: &str| {
         let ink = first(headers, name).map(|value| value.parse::<options::Ink>());
-        ink.transpose().map_err(|_| Wrong::new(name, "use 3 or 6 hexadecimal digits"))
+        ink.transpose().map_err(|_| wrong(name, "use 3 or 6 hexadecimal digits"))
     };
     let is_colored = !matches!(format, Format::Text | Format::HalfBlocks);
     let mut options = Options {
@@ -182,7 +182,7 @@ fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Option
     Ok((options, side))
 }
 
-fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wrong> {
+fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Fault> {
     let micro = options.kind == Some(Kind::Micro);
     let quiet_zone = if micro { 2 } else { 4 };
     let margin = options.margin.unwrap_or(quiet_zone);
@@ -193,7 +193,7 @@ fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wro
         let side = scale * (modules + 2 * margin);
         Ok(Placement::centred((side, side), scale, modules))
     };
-    let pixels = |pixels: PixelFormat| -> Result<Response, Wrong> {
+    let pixels = |pixels: PixelFormat| -> Result<Response, Fault> {
         let picture = draw(options, &Drawing::Pixels(pixels, Box::new(layout)))?;
         Ok(with_body(StatusCode::OK, pixels.content_type(), picture))
     };

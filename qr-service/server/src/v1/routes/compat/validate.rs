@@ -6,8 +6,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::super::Shared;
-use super::drawing::Wrong;
-use super::fields::{Fields, text};
+use super::drawing::wrong;
+use super::fields::Fields;
 use super::quickchart::{drawn, line_of, posted, size_px};
 use super::uncached;
 use crate::v1::fault::Refusal;
@@ -28,11 +28,10 @@ pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Respo
 
 /// Media type and length of the picture, or the reason why there is none.
 fn check(fields: &Fields) -> Result<(&'static str, usize), String> {
-    let format = fields.first("format").map(text).unwrap_or_default();
-    if !format.is_empty() && !FORMATS.contains(&format) {
-        return Err(line_of(&Wrong::new("format", "use png, svg, jpg or base64")));
+    if fields.given("format").is_some_and(|format| !FORMATS.contains(&format)) {
+        return Err(line_of(&wrong("format", "use png, svg, jpg or base64")));
     }
-    let (media, picture) = drawn(fields).map_err(|wrong| line_of(&wrong))?;
+    let (media, picture) = drawn(fields).map_err(|fault| line_of(&fault))?;
     Ok((media, picture.len()))
 }
 
@@ -53,10 +52,7 @@ fn answer_of(normalized: Value, checked: &Result<(&'static str, usize), String>)
 
 /// The parameters with defaults filled in, without the text.
 fn normalized(fields: &Fields) -> Value {
-    let or = |name: &str, default: &str| {
-        let value = fields.first(name).map(text).filter(|value| !value.is_empty());
-        value.unwrap_or(default).to_owned()
-    };
+    let or = |name: &str, default: &str| fields.given(name).unwrap_or(default).to_owned();
     let level = if fields.first("centerImageUrl").is_some() { "H" } else { "M" };
     let margin = or("margin", "4").parse::<i64>().ok().filter(|margin| *margin >= 0).unwrap_or(4);
     json!({
