@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from gateway_site import NAMESPACE, PORTS, Failed, Site, expect
-from gateways import ADDRESS, GATEWAYS
+from gateway_site import CARVE, NAMESPACE, PORTS, Failed, Site, expect
+from gateways import ADDRESS, ADMIN, GATEWAYS
 
 # Enough for all gates at the test's load, and short enough for each step to take half a minute.
 ROUTE = """
@@ -29,6 +29,8 @@ proof = 0.5
 excess = 0.05
 [gates.requests]
 limit = 20
+[gates.pair-latency]
+off = true
 [gateway]
 app = "shop"
 """
@@ -207,8 +209,11 @@ def mistakes_are_named_and_move_nothing(site):
         site.write_route(ROUTE.replace(text, other, 1))
         site.refuses(reason, "split", "qrcode", "10")
     site.write_route(ROUTE)
-    said = site.carve("check", str(site.folder / "routes"), "--gateway")
-    expect("warning" not in said or not site.gateway.mirrors, said)
+    check = lambda: site.carve("check", str(site.folder / "routes"), "--gateway")
+    expect(("carve may not read it" in check()) == site.gateway.mirrors, "the gateway's class is read without a right")
+    (site.credentials / "token").write_text(ADMIN)
+    expect(("lists no features" in check()) == site.gateway.mirrors, f"Envoy Gateway's class lists features: {check()}")
+    (site.credentials / "token").write_text(CARVE)
     no_routes = json.dumps([{"op": "remove", "path": "/rules/2"}, {"op": "remove", "path": "/rules/1"}])
     site.kubectl("patch", "role", "carve", "--type=json", "-p", no_routes)
     site.refuses('cannot get resource "httproutes"', "split", "qrcode", "10")

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde_json::{Value, json};
 use ureq::{Agent, RequestBuilder};
 
@@ -26,6 +26,11 @@ const WATCH: Duration = Duration::from_secs(10);
 pub(super) const KEEPS_CHANGING: &str = "the ConfigMap keeps changing";
 /// The path of a machine's state at nginx' admin listener.
 pub(super) const STATE: &str = "/state";
+
+/// The API's reason to refuse a request.
+pub(super) fn refused(path: &str, status: u16, answer: &Value) -> anyhow::Error {
+    anyhow!("{path}: {status} {}", answer["message"].as_str().unwrap_or_default())
+}
 
 #[derive(Debug)]
 pub(super) struct Api {
@@ -167,7 +172,7 @@ impl Api {
         match status {
             200 => Ok(Some(object)),
             409 => Ok(None),
-            _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or_default()),
+            _ => Err(refused(path, status, &object)),
         }
     }
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, bail, ensure};
 use route::{HostName, Key, Route, Share, gateway_object, load};
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, refused};
 use super::proxies::PATIENCE;
 use crate::folder::route_dir;
 use crate::split::{ServedRoute, Split, current};
@@ -89,8 +89,7 @@ impl HttpRoute {
         let path = self.path(name);
         let (status, object) = self.api.call(method, &path, body)?;
         let is_gone = method == "DELETE" && status == 404;
-        ensure!(is_gone || status < 300, "{path}: {status} {}", object["message"]);
-        Ok(())
+        if is_gone || status < 300 { Ok(()) } else { Err(refused(&path, status, &object)) }
     }
 
     fn get(&self, name: &str) -> anyhow::Result<Option<Value>> {
@@ -100,7 +99,7 @@ impl HttpRoute {
             200 => Ok(Some(object)),
             404 if object["details"]["name"] == name => Ok(None),
             404 => bail!("the cluster has no Gateway API: it knows no HTTPRoute in version v1"),
-            _ => bail!("{path}: {status} {}", object["message"]),
+            _ => Err(refused(&path, status, &object)),
         }
     }
 

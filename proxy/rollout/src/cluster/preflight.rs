@@ -1,8 +1,9 @@
 //! What a route needs of its gateways, before any traffic moves.
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use serde_json::{Value, json};
 
+use super::api::refused;
 use super::gateway::{HttpRoute, is_current};
 
 const GATEWAY_API: &str = "/apis/gateway.networking.k8s.io/v1";
@@ -42,7 +43,9 @@ impl HttpRoute {
             "spec": { "resourceAttributes": asked } });
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
         let (status, answer) = self.api.call("POST", path, Some(("application/json", &review)))?;
-        ensure!(status < 300, "{path}: {status} {}", answer["message"]);
+        if status >= 300 {
+            return Err(refused(path, status, &answer));
+        }
         Ok(answer["status"]["allowed"] == true)
     }
 
@@ -60,17 +63,13 @@ impl HttpRoute {
             Some(class) => get(format!("{GATEWAY_API}/gatewayclasses/{class}"))?,
             None => None,
         };
-        let Some(class) = class else {
-            let unknown = "carve may not read it and its class, so whether it mirrors is unknown";
-            return Ok(Some(format!("the gateway {name}: {unknown}")));
-        };
-        let features = class["status"]["supportedFeatures"].as_array().into_iter().flatten();
-        let can = features.clone().any(|it| it["name"] == PERCENTAGE_MIRROR);
-        let cannot = || {
-            format!(
-                "the gateway {name} says nothing of {PERCENTAGE_MIRROR}: the shadow may get nothing"
-            )
-        };
-        Ok((!can).then(cannot))
+        let features = class.as_ref().map(|it| it["status"]["supportedFeatures"].as_array());
+        Ok(match features {
+            None => Some("carve may not read it and its class"),
+            Some(None) => Some("its class lists no features"),
+            Some(Some(all)) if all.iter().any(|it| it["name"] == PERCENTAGE_MIRROR) => None,
+            Some(Some(_)) => Some("its class does not list that it mirrors a percentage"),
+        }
+        .map(|why| format!("the gateway {name} may send the shadow nothing: {why}")))
     }
 }
