@@ -226,8 +226,7 @@ def mistakes_are_named_and_move_nothing(site):
     foreign = site.get("httproute/shop")
     foreign["metadata"] = {"name": "carve-qrcode", "namespace": NAMESPACE}
     site.kubectl("apply", "-f", "-", given=json.dumps(foreign))
-    site.carve("clear", "qrcode")
-    site.refuses("is not carve's", "split", "qrcode", "10")
+    site.refuses("is not carve's", "clear", "qrcode", "--reason", "mended")
     site.kubectl("delete", "httproute", "carve-qrcode")
 
 
