@@ -27,7 +27,6 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 # Renders all files that are made from route files; with CHECK=--check, only checks them.
 define RENDER
 carve=target/debug/carve
-$$carve render --to proxy $(CHECK)
 $$carve render --to deploy/k8s/base/proxy --only relay.toml $(CHECK) \
 	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:42090=relay-service:42090 \
 	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \

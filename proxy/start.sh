@@ -4,8 +4,8 @@
 #
 # Settings, all variables, for docs/reference/settings.py: NAME [default] meaning.
 #   NGINX_WORKERS [4] number of nginx' worker processes
-#   OLD_URL [the files as they are] the old side, http://HOST:PORT; if both sides are set, the route files are rendered
-#   NEW_URL [the files as they are] the new side, http://HOST:PORT
+#   OLD_URL [http://127.0.0.1:3000] the old side, http://HOST:PORT; if neither is set, mounted files stay as they are
+#   NEW_URL [http://127.0.0.1:42069] the new side, http://HOST:PORT
 #   OLD_PODS_URL [OLD_URL] a headless Service of the old side's pods, with their port; nginx then knows each of them
 #   NEW_PODS_URL [NEW_URL] a headless Service of the new side's pods, with their port
 #   TRUSTED_PROXIES [those of carve.toml] load balancers in front of nginx: addresses or networks, separated by commas
@@ -44,6 +44,8 @@ if [ -n "${OLD_URL:-}${NEW_URL:-}" ]; then
         --old "${OLD_PODS_URL:-$OLD_URL}" ${OLD_PODS_URL:+--resolve "$OLD_PODS_URL"} \
         --new "${NEW_PODS_URL:-$NEW_URL}" ${NEW_PODS_URL:+--resolve "$NEW_PODS_URL"} \
         ${TRUSTED_PROXIES:+--trusted-proxies "$TRUSTED_PROXIES"}
+elif [ ! -e "$prefix/routes.conf" ]; then
+    carve render --routes /etc/routes --to "$prefix"
 fi
 # The live page may use another Prometheus than the file's. nginx must start even if the name of that Prometheus is
 # unknown, so it resolves the name later.

@@ -25,10 +25,11 @@ export class Board {
     this.ratios = specs.ratios.filter(belongs).map((spec) => new Ratio(spec, oldSide, newSide));
     this.charts = specs.charts.filter(belongs).map((spec) => new Chart(spec));
     this.state = new State({ name: route.name, oldSide, newSide });
-    const { detailed, ramp, scraped, share } = specs;
+    const { classes, detailed, ramp, scraped, share } = specs;
     this.scraped = { scraped: scraped.expr };
     this.numbers = Object.assign(
       { now: 'vector(time())', detailed: detailed.expr, ramp: ramp.expr, share: share.expr },
+      { classes: classes.expr },
       ...this.ratios.map((ratio) => ratio.queries),
     );
     say(document.getElementById('path'), route.path);
@@ -60,6 +61,7 @@ export class Board {
     this.showDetails(found.detailed.length > 0);
     for (const ratio of this.ratios) ratio.update(found, served);
     this.state.update(found.ramp, served, now);
+    this.state.showClasses(found.classes);
     const grid = gridFor(seconds, now);
     const listed = alerts(signal).then((raised) => this.state.showAlerts(raised, now));
     await Promise.all([listed, this.refreshCharts(grid, signal)]);

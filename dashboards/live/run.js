@@ -152,6 +152,33 @@ function points(ratio) {
   return `${ratio < 0 ? '−' : '+'}${Math.abs(100 * ratio).toFixed(2)}`;
 }
 
+/**
+ * A line for each class of answers that clients got: how often, how often the shadow compared it, and what follows. If
+ * none of n differed, fewer than 3 of as many do (with 95 % certainty). Those never compared come first.
+ * @param {{ metric: { class: string, count: string }, value: number }[]} found
+ */
+export function classesSay(found) {
+  const counts = (name) =>
+    new Map(
+      found
+        .filter(({ metric }) => metric.count === name)
+        .map(({ metric, value }) => [metric.class, Math.round(value)]),
+    );
+  const [seen, compared, differed] = ['seen', 'compared', 'differed'].map(counts);
+  const rows = [...seen].filter(([, count]) => count > 0);
+  const all = (name) => compared.get(name) ?? 0;
+  const bad = (name) => differed.get(name) ?? 0;
+  rows.sort(([a, of], [b, to]) => (all(a) > 0) - (all(b) > 0) || to - of);
+  return rows.map(([name, count]) => {
+    const then =
+      bad(name) > 0
+        ? `${bad(name)} differed`
+        : `below ${((100 * 3) / all(name)).toFixed(2)}% differ`;
+    const judged = all(name) === 0 ? 'never compared' : `${all(name)} compared, ${then}`;
+    return `${name}: ${count} for clients, ${judged}`;
+  });
+}
+
 /** Sorts gates: those that fail first, then the undecided. */
 export function byVerdict(gates) {
   const order = Object.keys(VERDICTS);

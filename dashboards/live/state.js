@@ -1,6 +1,15 @@
 /** The state of the route: a stop in force, what happens next, and the cards of the split, its ramp and the alerts. */
 import { make, partsOf, say } from './parts.js';
-import { bandOf, byVerdict, commandFor, gateSays, nextSays, runSays, stepSays } from './run.js';
+import {
+  bandOf,
+  byVerdict,
+  classesSay,
+  commandFor,
+  gateSays,
+  nextSays,
+  runSays,
+  stepSays,
+} from './run.js';
 import { ageOf, digits, timeOf } from './units.js';
 
 /** ramp and its watcher write their metrics every few seconds. */
@@ -24,6 +33,7 @@ export class State {
     for (const part of [this.split.real, this.next]) say(part, 'Waiting for the first answer.');
     for (const part of ['verdict', 'about', 'stale']) say(this.ramp[part], '');
     this.ramp.gates.replaceChildren();
+    this.ramp.compared.hidden = true;
   }
 
   /**
@@ -110,6 +120,13 @@ export class State {
       ` ${effect}`,
     ]);
     write(this.next, [nextSays(run, now), ...all.flat(), all.length === 0 ? '' : '.']);
+  }
+
+  /** @param {object[]} found how often each class was seen, was compared and differed */
+  showClasses(found) {
+    const lines = classesSay(found);
+    this.ramp.compared.hidden = lines.length === 0;
+    this.ramp.classes.replaceChildren(...lines.map((line) => make('li', {}, line)));
   }
 
   /** The text for a share of the new side; null without a share. */

@@ -4,7 +4,16 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { load } from '../load.js';
 import { idleSide, insteadOf, Ratio } from '../ratio.js';
-import { bandOf, byVerdict, commandFor, gateSays, nextSays, runSays, stepSays } from '../run.js';
+import {
+  bandOf,
+  byVerdict,
+  classesSay,
+  commandFor,
+  gateSays,
+  nextSays,
+  runSays,
+  stepSays,
+} from '../run.js';
 import { Figures, State } from '../state.js';
 import { timeOf } from '../units.js';
 
@@ -74,6 +83,25 @@ describe('a run', () => {
     assert.deepEqual(shown(metric('ramp_braked', 0)), ['25% to Rust', '25%', true]);
     const goesBack = [metric('ramp_braked', 1), metric('ramp_stopped', 0)];
     assert.deepEqual(shown(...goesBack), ['0% to Rust', '0%', true]);
+  });
+
+  it('says what was compared, and first what never was', () => {
+    const count = (name, count, value) => ({ metric: { class: name, count }, value });
+    const lines = classesSay([
+      count('GET /a 200', 'seen', 1000.4),
+      count('GET /a 200', 'compared', 600),
+      count('GET /a 200', 'differed', 0),
+      count('GET /a 404', 'seen', 20),
+      count('GET /a 404', 'compared', 10),
+      count('GET /a 404', 'differed', 2),
+      count('HEAD /a 200', 'seen', 7),
+      count('PUT /a 200', 'seen', 0),
+    ]);
+    assert.deepEqual(lines, [
+      'HEAD /a 200: 7 for clients, never compared',
+      'GET /a 200: 1000 for clients, 600 compared, below 0.50% differ',
+      'GET /a 404: 20 for clients, 10 compared, 2 differed',
+    ]);
   });
 
   it('says how its step is judged', () => {

@@ -1,5 +1,6 @@
 //! What a run makes of new sides that are worse, each in a way of its own, and of equal sides: real stacks, around
-//! servers of this test.
+//! servers of this test. `JUDGEMENT_TRIES` is how often each is tried, and `JUDGEMENT_ROW` a part of the names of those
+//! that are.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "how soon each row ended")]
@@ -17,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use carve::local::Addresses;
 use support::{EndsLoad, built, holds_within};
@@ -76,6 +77,8 @@ enum End {
     Back,
     NotBack,
     NotDone,
+    /// It waits for this gate.
+    Waits(&'static str),
 }
 
 struct Row {
@@ -85,6 +88,10 @@ struct Row {
     new: Side,
     end: End,
     within: u64,
+    /// How many of the new side's lines nginx does not log.
+    drops: &'static str,
+    /// The time between two requests.
+    pause_ms: u64,
 }
 
 const FINE: Side = |_| fine();
@@ -92,14 +99,35 @@ const BY_KEY: &str = "key = \"cookie:uid\"";
 const BY_REQUEST: &str = "key = \"request\"";
 
 fn rows() -> Vec<Row> {
-    let row = |name, keys, new, end, within| Row { name, keys, old: FINE, new, end, within };
+    let row = |name, keys, new, end, within| Row {
+        name,
+        keys,
+        old: FINE,
+        new,
+        end,
+        within,
+        drops: "",
+        pause_ms: 25,
+    };
     let both = |name, keys, side| Row { old: side, ..row(name, keys, side, End::NotBack, 130) };
     let in_an_incident: Side = |_| match second() % 60 {
         0 => error(format!("{:x}", fastrand::u128(..))),
         _ => fine(),
     };
     let fails_3_percent: Side = |it| if is_one_of(3, it.key) { error("no") } else { fine() };
+    let lossy = Row {
+        drops: "2%",
+        pause_ms: 10,
+        ..row(
+            "2 % of the new side's lines dropped",
+            BY_REQUEST,
+            FINE,
+            End::Waits("lines-lost"),
+            300,
+        )
+    };
     vec![
+        lossy,
         row("500 for all", BY_KEY, |_| error("no"), End::Back, 300),
         row(
             "500 with gzip",
@@ -210,6 +238,29 @@ impl Place {
         command
     }
 
+    /// Makes nginx leave out a part of the new side's lines.
+    fn drop_lines(&self, part: &str) {
+        let nginx = self.folder.path().join("run/nginx");
+        let read = |name: &str| fs::read_to_string(nginx.join(name)).unwrap();
+        let logged = "access_log edge/access.log edge buffer=64k flush=1s";
+        let without = format!(
+            "split_clients $request_id $is_dropped {{ {part} 1; * 0; }}\n\
+             map \"$arm$is_dropped\" $is_logged {{ default 1; new1 0; }}\n{logged} if=$is_logged"
+        );
+        let conf = read("nginx.conf");
+        assert!(conf.contains(logged));
+        fs::write(nginx.join("nginx.conf"), conf.replace(logged, &without)).unwrap();
+        let pid = read("nginx.pid");
+        assert!(Command::new("kill").args(["-s", "HUP", pid.trim()]).status().unwrap().success());
+    }
+
+    /// Whether a run waits for this gate.
+    fn waits_for(&self, gate: &str) -> bool {
+        let said = self.carve(&["status", "report"]).stdout(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        said.lines().any(|line| line.trim().starts_with("inconclusive") && line.contains(gate))
+    }
+
     fn ramp(&self, args: &[&str], said: &Path) -> Child {
         let args = [&["ramp", "report", "--patience", "10m"], args].concat();
         self.carve(&args).stdout(fs::File::create(said).unwrap()).spawn().unwrap()
@@ -222,8 +273,9 @@ impl Drop for Place {
     }
 }
 
-/// Sends 40 requests a second until `over`, of a thousand clients that all take gzip. Counts answers of 500.
-fn load(proxy: SocketAddr, over: &AtomicBool, failed: &AtomicUsize) {
+/// Sends requests until `over`, of a thousand clients that all take gzip, each over its own connection, with a pause
+/// between two. Counts answers of 500.
+fn load(proxy: SocketAddr, pause_ms: u64, over: &AtomicBool, failed: &AtomicUsize) {
     thread::scope(|scope| {
         while !over.load(Ordering::Relaxed) {
             scope.spawn(|| {
@@ -237,7 +289,7 @@ fn load(proxy: SocketAddr, over: &AtomicBool, failed: &AtomicUsize) {
                 let _ = stream.read_to_string(&mut answer);
                 failed.fetch_add(usize::from(answer.starts_with("HTTP/1.1 500")), Ordering::Relaxed);
             });
-            thread::sleep(Duration::from_millis(25));
+            thread::sleep(Duration::from_millis(pause_ms));
         }
     });
 }
@@ -247,12 +299,21 @@ fn run(row: &Row) -> Result<(), String> {
     let place = Place::start(row.keys, serve(row.old), serve(row.new), "");
     let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (proxy, file) = (place.at.proxy, place.folder.path().join("said"));
+    let mut took = Duration::ZERO;
     let code = thread::scope(|scope| {
-        scope.spawn(|| load(proxy, &over, &failed));
+        scope.spawn(|| load(proxy, row.pause_ms, &over, &failed));
         let _ends_load = EndsLoad(&over);
+        if !row.drops.is_empty() {
+            place.drop_lines(row.drops);
+        }
         let mut ramp = place.ramp(&["--steps", "5,25", "--hold", "30s"], &file);
         let within = Duration::from_secs(row.within);
-        holds_within(within, || ramp.try_wait().unwrap().is_some());
+        let begun = Instant::now();
+        holds_within(within, || match row.end {
+            End::Waits(gate) => place.waits_for(gate),
+            _ => ramp.try_wait().unwrap().is_some(),
+        });
+        took = begun.elapsed();
         let code = ramp.try_wait().unwrap().and_then(|status| status.code());
         let _ = ramp.kill();
         let _ = ramp.wait();
@@ -262,15 +323,21 @@ fn run(row: &Row) -> Result<(), String> {
         End::Back => code == Some(3),
         End::NotBack => code.is_none_or(|code| code == 0),
         End::NotDone => code != Some(0),
+        End::Waits(_) => code.is_none() && took < Duration::from_secs(row.within),
     };
     let said = fs::read_to_string(&file).unwrap();
-    println!("{}: {code:?}, {} clients got 500", row.name, failed.into_inner());
+    let failed = failed.into_inner();
+    println!("{}: {code:?} after {took:.0?}, {failed} clients got 500", row.name);
     is_right.then_some(()).ok_or_else(|| format!("{}: {code:?}\n{said}", row.name))
 }
 
 #[test]
 fn worse_sides_go_back_or_wait_and_equal_ones_stay() {
-    let (rows, wrong) = (Mutex::new(rows()), Mutex::new(Vec::new()));
+    let setting = |name: &str| std::env::var(name).unwrap_or_default();
+    let (tries, part) = (setting("JUDGEMENT_TRIES").parse().unwrap_or(1), setting("JUDGEMENT_ROW"));
+    let mut rows: Vec<Row> = (0..tries).flat_map(|_| rows()).collect();
+    rows.retain(|row| row.name.contains(&part));
+    let (rows, wrong) = (Mutex::new(rows), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -314,7 +381,7 @@ fn a_side_that_breaks_after_its_run_was_done_goes_back_and_the_webhooks_hear_of_
     let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
     let file = place.folder.path().join("said");
     thread::scope(|scope| {
-        scope.spawn(|| load(place.at.proxy, &over, &failed));
+        scope.spawn(|| load(place.at.proxy, 25, &over, &failed));
         let _ends_load = EndsLoad(&over);
         let done = place.ramp(&["--steps", "50,100", "--hold", "15s"], &file).wait().unwrap();
         assert!(done.success(), "{}", fs::read_to_string(&file).unwrap());

@@ -19,9 +19,10 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http_body::Body as _;
 
 use route::Body;
+use service_kit::metrics::shape;
 
 use crate::fields::AllFields;
-use crate::mirrored::MirroredRequest;
+use crate::mirrored::{MirroredRequest, names};
 use crate::queue::{Queue, QueuedRequest};
 use crate::record::RecentRecords;
 use crate::routes::{self, ComparedRoute};
@@ -40,6 +41,8 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
     let Some(mut asked) = MirroredRequest::of(&request, &watched.sent_headers) else {
         return StatusCode::NO_CONTENT;
     };
+    let path = watched.route.file.path.template(request.uri().path());
+    let shape = shape(asked.method.as_str(), &path, &names(&request));
     let longest = match watched.route.body() {
         Body::None => 0,
         Body::Buffered => usize::try_from(watched.route.max_body().0).unwrap_or(usize::MAX),
@@ -56,7 +59,7 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
             Err(_) => return StatusCode::NO_CONTENT, // nginx closed the connection within the body
         }
     }
-    queue.put(QueuedRequest { asked, watched: Arc::clone(watched), room });
+    queue.put(QueuedRequest { asked, shape, watched: Arc::clone(watched), room });
     StatusCode::NO_CONTENT
 }
 

@@ -12,6 +12,7 @@ mod config;
 mod content;
 mod fields;
 pub mod judge;
+mod known;
 mod metrics;
 mod mirrored;
 mod offline;

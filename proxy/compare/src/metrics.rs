@@ -21,6 +21,7 @@ use strum::VariantArray;
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Noise};
+use crate::known::Known;
 use crate::pairs::{Event, Thresholds, Timing};
 use crate::result::Outcome;
 use crate::routes::ComparedRoute;
@@ -32,6 +33,9 @@ type Labels<const N: usize> = ([(&'static str, Name); 1], [(&'static str, &'stat
 
 /// The classes of statuses, by their first digit.
 const CLASSES: [(u16, &str); 4] = [(2, "2xx"), (3, "3xx"), (4, "4xx"), (5, "5xx")];
+
+/// The most classes of a route that are counted by name.
+const MOST_CLASSES: usize = 100;
 
 fn of<const N: usize>(route: &Name, others: [(&'static str, &'static str); N]) -> Labels<N> {
     ([("route", Arc::clone(route))], others)
@@ -65,6 +69,7 @@ pub(crate) struct Metrics {
     pairs: Family<Labels<0>, Counter>,
     discordant: Family<Labels<2>, Counter>,
     answers: Family<Labels<2>, Counter>,
+    known_classes: Known,
     thresholds: Mutex<HashMap<Name, Thresholds>>,
     seconds: Family<Labels<1>, Histogram>,
     bytes: Family<Labels<1>, Histogram>,
@@ -101,6 +106,7 @@ impl Metrics {
             pairs: add(shadow, "pairs", "Requests that both sides were asked"),
             discordant: add(shadow, "discordant", DISCORDANT),
             answers: add(shadow, "answers", ANSWERS),
+            known_classes: Known::new(MOST_CLASSES),
             thresholds: Mutex::new(routes.iter().map(thresholds).collect()),
             seconds,
             bytes,
@@ -160,7 +166,7 @@ impl Metrics {
 
     /// Counts the answers of a comparison first and then the comparison, so that a scrape that counts the comparison
     /// also counts its answers.
-    pub(crate) fn observe(&self, comparison: &Comparison) {
+    pub(crate) fn observe(&self, comparison: &Comparison, shape: &str) {
         let route = &comparison.route;
         self.pairs.get_or_create(&of(route, [])).inc();
         let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,8 +204,9 @@ impl Metrics {
             (comparison.verdict.outcome, &comparison.old.reply.outcome)
         {
             let media_type = answer.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-            let method = comparison.asked.method.as_str();
-            let class = class(method, answer.status.as_u16(), media_type.unwrap_or_default());
+            let class = class(shape, answer.status.as_u16(), media_type.unwrap_or_default());
+            let is_known = self.known_classes.count(route, &class).is_some();
+            let class = if is_known { &class } else { "others" };
             let labels = [
                 ("route", Arc::clone(route)),
                 ("class", Name::from(class)),

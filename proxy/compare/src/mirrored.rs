@@ -1,7 +1,7 @@
 //! The request that is sent to both sides.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, HOST};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
@@ -32,6 +32,17 @@ pub(crate) struct MirroredRequest {
     /// The headers that the route file names.
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+}
+
+/// The names in a request's class, as nginx logs them: its first parameters, and whether it has credentials.
+pub(crate) fn names<B>(request: &Request<B>) -> String {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    let is_name = |name: &&str| (1..=24).contains(&name.len()) && name.bytes().all(is_part);
+    let pairs = request.uri().query().unwrap_or_default().split('&').take(4);
+    let names = pairs.map_while(|pair| Some(pair.split_once('=')?.0).filter(is_name));
+    let marks = [(AUTHORIZATION, "+authorization"), (COOKIE, "+cookie")].into_iter();
+    let marks = marks.filter(|(name, _)| request.headers().contains_key(name)).map(|it| it.1);
+    names.chain(marks).collect::<Vec<_>>().join(",")
 }
 
 fn copied(value: &HeaderValue) -> Option<HeaderValue> {

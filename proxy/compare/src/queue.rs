@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::budget::{Budget, Turns};
+use crate::known::Known;
 use crate::metrics::Metrics;
 use crate::mirrored::MirroredRequest;
 use crate::routes::ComparedRoute;
@@ -20,18 +21,24 @@ use crate::routes::ComparedRoute;
 /// have up to 1 GiB, but on a cluster the whole process may use only 64 MiB.
 const MAX_BODIES_BYTES: usize = 16 << 20;
 
+/// Up to how many requests a shape is rare, and the most shapes of a route that are counted.
+const RARE: u64 = 100;
+const MOST_SHAPES: usize = 1000;
+
 /// The sending end of the queues.
 #[derive(Clone)]
 pub(crate) struct Queue {
     /// The queue of each route, by the route's name.
     senders: Arc<HashMap<String, Sender<QueuedRequest>>>,
     bytes: Arc<Semaphore>,
+    shapes: Arc<Known>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 /// A request and its route.
 pub(crate) struct QueuedRequest {
     pub(crate) asked: MirroredRequest,
+    pub(crate) shape: String,
     pub(crate) watched: Arc<ComparedRoute>,
     /// Held until the comparison is done.
     pub(crate) room: Room,
@@ -71,7 +78,12 @@ pub(crate) fn queue(
     let metrics = || Arc::clone(metrics);
     let bytes = Arc::new(Semaphore::new(MAX_BODIES_BYTES));
     (
-        Queue { senders: Arc::new(senders), bytes, metrics: metrics() },
+        Queue {
+            senders: Arc::new(senders),
+            bytes,
+            shapes: Arc::new(Known::new(MOST_SHAPES)),
+            metrics: metrics(),
+        },
         Waiting { receivers, metrics: metrics() },
     )
 }
@@ -88,9 +100,14 @@ impl Queue {
         room
     }
 
-    /// Queues a request; drops and counts it if the queue is full.
+    /// Queues a request; drops and counts it if the queue is full. The second half of the queue is for rare shapes.
     pub(crate) fn put(&self, queued: QueuedRequest) {
         let Some(sender) = self.senders.get(queued.watched.name()) else { return };
+        let seen = self.shapes.count(queued.watched.name(), &queued.shape);
+        let is_common = seen.is_none_or(|seen| seen > RARE);
+        if is_common && 2 * sender.capacity() <= sender.max_capacity() {
+            return self.metrics.drop_one(queued.watched.name());
+        }
         // Counts before sending, since a worker might otherwise take the request out before it is counted.
         self.metrics.queue_depth.inc();
         if let Err(TrySendError::Full(queued) | TrySendError::Closed(queued)) =

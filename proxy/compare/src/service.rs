@@ -90,7 +90,7 @@ impl Worker {
     /// compares the sides, counts the result, and keeps and logs it unless it is a match. The log never contains texts.
     /// Returns how long the user's own judge program took.
     async fn compare(self: Arc<Self>, queued: QueuedRequest) -> Duration {
-        let QueuedRequest { asked, watched, room: _room } = queued;
+        let QueuedRequest { asked, shape, watched, room: _room } = queued;
         let (client, keep_text) = (self.client.clone(), self.keep_text);
         let (noise, route) = (f64::from(watched.route.file.shadow.noise), Arc::clone(&watched));
         let comparer = Comparer { client, watched, keep_text };
@@ -104,7 +104,7 @@ impl Worker {
             return Duration::ZERO;
         }
         let comparison = comparer.compare(asked).await;
-        self.metrics.observe(&comparison);
+        self.metrics.observe(&comparison, &shape);
         let verdict = &comparison.verdict;
         if matches!(verdict.outcome, Outcome::Match | Outcome::Mismatch) {
             self.fields.add(route.name(), false, verdict.differences.as_ref());

@@ -73,12 +73,18 @@ fn credentials_go_along_only_if_the_route_says_so() {
     for (send, class) in [("[]", "4xx"), ("[\"Cookie\"]", "2xx"), ("[\"authorization\"]", "2xx")] {
         let route = format!("path = \"/login\"\njudge = \"json\"\nshadow.send_headers = {send}");
         let shadowed = Shadowed::of(&route);
-        let head = "GET /login HTTP/1.1\r\nHost: x\r\nCookie: session=1\r\nAuthorization: Bearer t";
-        shadowed.expect_of("match", head, "");
+        let credentials = "Cookie: session=1\r\nAuthorization: Bearer t";
+        let head =
+            format!("GET /login?b.c=1&a=&b.c=2&%20=3&d=4 HTTP/1.1\r\nHost: x\r\n{credentials}");
+        shadowed.expect_of("match", &head, "");
         for side in ["new", "old"] {
             let labels = format!("side=\"{side}\",class=\"{class}\"");
             assert_eq!(shadowed.metric("shadow_answers_total", &labels), 1.0, "{send} {labels}");
         }
+        let status = if class == "2xx" { 200 } else { 401 };
+        let shape = "GET /login +authorization +cookie ?a ?b.c";
+        let labels = format!("class=\"{shape} {status} application/json\",result=\"match\"");
+        assert_eq!(shadowed.metric("shadow_classes_total", &labels), 1.0, "{send} {labels}");
     }
 }
 

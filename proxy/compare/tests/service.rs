@@ -120,6 +120,21 @@ fn a_full_queue_drops_and_counts_and_every_answer_is_204_at_once() {
 }
 
 #[test]
+fn half_of_the_queue_is_for_requests_of_rare_shapes() {
+    let (new, old) = (Fake::start(|_| Reply::Hang), Fake::correct());
+    let settings = [("SHADOW_QUEUE_LENGTH", "1000"), ("SHADOW_REQUEST_TIMEOUT", "60s")];
+    let shadow = start(&new.url(), &old.url(), &settings);
+    for _ in 0..600 {
+        mirror(&shadow, "GET", "/qrcode?text=a", "a");
+    }
+    assert_eq!(metric(&shadow, "shadow_queue_depth"), 500.0);
+    for _ in 0..10 {
+        mirror(&shadow, "GET", "/qrcode?size=9&text=a", "a");
+    }
+    assert_eq!(metric(&shadow, "shadow_queue_depth"), 510.0);
+}
+
+#[test]
 fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
     let hung = Arc::new(Mutex::new(true));
     let is_hung = Arc::clone(&hung);

@@ -15,15 +15,15 @@ use crate::classes::Classes;
 use crate::cut::Cuts;
 use crate::keys::Keys;
 use crate::line::{Arm, Code, Line, OWN_ERRORS, ServedBy};
+use crate::loss::Ends;
 use crate::outages::{Attempt, Outages};
-use crate::sequence::Sequences;
 
 /// The most routes with counters of their own that no setting names. Lines of further routes count under [`OVERFLOW`].
 pub(crate) const MAX_ROUTES: usize = 64;
 /// The label `route` for the routes beyond [`MAX_ROUTES`].
 pub(crate) const OVERFLOW: &str = "_overflow";
-/// The most reasons to decline that are counted by name.
-const MOST_REASONS: usize = 20;
+/// The most reasons to decline, and spellings, that are counted by name.
+const MOST_NAMES: usize = 20;
 /// The longest line in bytes. An ordinary line has about 200.
 const MAX_LINE_BYTES: usize = 4096;
 
@@ -78,7 +78,21 @@ pub(crate) struct RouteCounts {
     pub(crate) keys: Keys,
     pub(crate) classes: Classes,
     /// Requests that the new side declined, by reason.
-    pub(crate) declines: BTreeMap<Box<str>, u64>,
+    pub(crate) declines: Named,
+    /// Requests of another method or spelling than the route's, which went to the old side.
+    pub(crate) spellings: Named,
+}
+
+/// Counts by names that others choose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named(pub(crate) BTreeMap<Box<str>, u64>);
+
+impl Named {
+    fn count(&mut self, name: &str) {
+        let is_new = !self.0.contains_key(name);
+        let name = if is_new && self.0.len() >= MOST_NAMES { "others" } else { name };
+        *self.0.entry(name.into()).or_default() += 1;
+    }
 }
 
 impl RouteCounts {
@@ -104,11 +118,11 @@ impl RouteCounts {
             self.classes.count(line);
         }
         if line.side == ServedBy::Declined {
-            let reason = std::str::from_utf8(line.declined).unwrap_or_default();
-            let is_new = !self.declines.contains_key(reason);
-            let reason =
-                if is_new && self.declines.len() >= MOST_REASONS { "others" } else { reason };
-            *self.declines.entry(reason.into()).or_default() += 1;
+            self.declines.count(&String::from_utf8_lossy(line.declined));
+        }
+        if !line.spelling.is_empty() {
+            let [method, path] = [line.method, line.spelling].map(String::from_utf8_lossy);
+            self.spellings.count(&format!("{method} {path}"));
         }
         if matches!(line.arm, Arm::New | Arm::Old) {
             self.outages[arm].take(line.ended_ms, attempt);
@@ -132,7 +146,7 @@ pub(crate) struct Counts {
     pub(crate) last_line_ms: Option<u64>,
     pub(crate) routes: Vec<RouteCounts>,
     cuts: Cuts,
-    pub(crate) sequences: Sequences,
+    pub(crate) ends: Ends,
 }
 
 impl Counts {
@@ -166,7 +180,7 @@ impl Counts {
         if rest.len() > MAX_LINE_BYTES {
             *is_in_long_line = true;
             self.lines += 1;
-            self.malformed += 1;
+            self.count_malformed();
             return bytes.len();
         }
         bytes.len() - rest.len()
@@ -175,17 +189,20 @@ impl Counts {
     fn count(&mut self, line: &[u8]) {
         self.lines += 1;
         let Some(parsed) = Line::parse(line) else {
-            self.malformed += 1;
-            return;
+            return self.count_malformed();
         };
         self.last_line_ms = Some(parsed.ended_ms);
-        if let Some((connection, request)) = parsed.connection.zip(parsed.request) {
-            self.sequences.count(connection, request, parsed.ended_ms);
-        }
+        self.ends.add(parsed.ended_ms);
         match self.cuts.keep(&parsed, line) {
             Some(before) => self.count_kept(&before, false),
             None => self.route(parsed.route).count(&parsed),
         }
+    }
+
+    /// Counts a line of an unknown time as one of the last line's.
+    pub(crate) fn count_malformed(&mut self) {
+        self.malformed += 1;
+        self.ends.add(self.last_line_ms.unwrap_or_default());
     }
 
     fn count_kept(&mut self, line: &[u8], is_cut: bool) {

@@ -208,7 +208,7 @@ impl Follower {
                 let log = done.files.remove(index);
                 if log.length > log.read {
                     done.counts.lines += 1;
-                    done.counts.malformed += 1;
+                    done.counts.count_malformed();
                 }
             }
         }

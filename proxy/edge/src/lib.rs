@@ -1,9 +1,10 @@
 //! Reads the access log of the nginx beside it, serves metrics per route and side, and writes the log's lines as JSON.
 //!
-//! `follow` reads the log on a thread of its own, `line` parses its lines, `counts` counts them, `cut` finds
-//! answers that a side cut short, `keys` what the keys of a split got, and `outages` finds the sides' outages. `print` writes the counted lines on another thread, `json` converts them, and [`log_file`]
-//! limits the size of an output file. `status` asks nginx how many requests it has counted, `loss` compares that
-//! with the lines, and `sequence` finds gaps in the lines of a connection. `progress` is the state that these share with `metrics`; `position` stores it for a restart.
+//! `follow` reads the log on a thread of its own, `line` parses its lines, `counts` counts them, `cut` finds answers that
+//! a side cut short, `keys` what the keys of a split got, and `outages` finds the sides' outages. `print` writes the
+//! counted lines on another thread, `json` converts them, and [`log_file`] limits the size of an output file. `status`
+//! asks nginx how many requests it has counted, and `loss` compares that with the lines. `progress` is the state that
+//! these share with `metrics`; `position` stores it for a restart.
 
 mod classes;
 mod config;
@@ -20,7 +21,6 @@ mod outages;
 mod position;
 mod print;
 mod progress;
-mod sequence;
 mod service;
 mod status;
 

@@ -1,4 +1,4 @@
-//! A line of the access log: twenty-three fields, separated by tabs. The README has the format.
+//! A line of the access log: twenty-four fields, separated by tabs. The README has the format.
 
 use memchr::{memchr_iter, memmem};
 use strum::{EnumCount, IntoStaticStr, VariantArray};
@@ -94,7 +94,7 @@ impl Code {
 /// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
-const FIELDS: usize = 23;
+const FIELDS: usize = 24;
 /// The numbers of fields in logs of earlier versions: the first nine, which are enough to count a line, or those before
 /// the body's length, before the side that the client chose, or before the key.
 const FIELDS_BEFORE: [usize; 4] = [9, 17, 18, 19];
@@ -115,7 +115,13 @@ pub(crate) struct Line<'a> {
     pub(crate) side: ServedBy,
     pub(crate) status: u16,
     pub(crate) method: &'a [u8],
+    /// The template of the path.
+    pub(crate) path: &'a [u8],
+    /// The names of query parameters, and of headers with credentials, separated by commas.
+    pub(crate) names: &'a [u8],
     pub(crate) media_type: &'a [u8],
+    /// If the request went to the app since it spells the route's path in another way: how.
+    pub(crate) spelling: &'a [u8],
     pub(crate) duration_ms: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) tries: Tries,
@@ -127,8 +133,6 @@ pub(crate) struct Line<'a> {
     pub(crate) declined: &'a [u8],
     /// The number of the client's connection.
     pub(crate) connection: Option<u64>,
-    /// The number of the request on its connection.
-    pub(crate) request: Option<u64>,
     /// The address of the last server that was asked.
     pub(crate) server: &'a [u8],
     /// Whether this server ended its answer too soon.
@@ -177,8 +181,8 @@ impl<'a> Line<'a> {
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
         let [ended, route, arm, side_field, status, duration, sent, upstream, method, rest @ ..] =
             *fields;
-        let [_, _, _, _, statuses, _, _, _, body, chosen, key, connection, request, media_type] =
-            rest;
+        let [_, _, path, _, statuses, _, _, _, body, chosen, rest @ ..] = rest;
+        let [key, connection, names, media_type, spelling] = rest;
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
@@ -193,7 +197,10 @@ impl<'a> Line<'a> {
             side: if is_own_error { ServedBy::None } else { side },
             status,
             method,
+            path,
+            names,
             media_type,
+            spelling,
             duration_ms: milliseconds(duration)?,
             sent_bytes: number(sent)?,
             tries: Tries::parse(upstream),
@@ -201,7 +208,6 @@ impl<'a> Line<'a> {
             is_empty: body == b"0",
             declined: side_field.strip_prefix(DECLINED).unwrap_or_default(),
             connection: number(connection),
-            request: number(request),
             server: upstream.rsplit(|&byte| byte == b' ').next().unwrap_or_default(),
             is_cut: false, // `Counts` knows
             key: number(key),

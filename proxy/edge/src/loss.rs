@@ -1,40 +1,46 @@
 //! Estimates how many requests nginx counted that never became a line.
 //!
-//! nginx counts a request when it begins, and writes its line up to a second after it ends. So its
-//! count and the lines never agree at one moment, and their difference also contains requests from
-//! before this program started. [`Loss`] bounds both errors so that it never reports too much:
+//! At a moment t, nginx has ended E = requests - open. If N is the number of lines whose request ended by t, then
 //!
-//! - `ended` = requests - open, at one reading of `stub_status`. After [`LAG`], each of these requests
-//!   must be a line. So `ended` at a reading, minus the lines counted once the log has been read to its
-//!   end at least [`LAG`] later, is at most *base* + lost.
-//! - *base* is the number of requests from before the first reading that have no counted line. It is
-//!   unknown, but at every reading it is at most requests - 1 - lines, if the lines were counted
-//!   before the reading: each line's request is among the requests, and the reading itself is one more.
-//!   The lowest of these bounds is the tightest.
-//! - lost is at least the first number minus the second. It only grows: the highest value so far is reported.
+//! > E - N = C + lost
 //!
-//! If nginx restarts, it counts from 0, so the readings and the base are reset. The losses so far are kept.
+//! for a constant C: the requests before the first line that this program counts. N is known once the log was read to
+//! its end at least [`LAG`] later. A line has the time at which its worker last looked at the clock, some milliseconds
+//! before the request ended. So lines in N may have ended after nginx counted E, and E - N is at most C + lost, and equal
+//! to it if no request ended in these milliseconds. Of [`WINDOW`] readings in a row, the highest is the best:
 //!
-//! The report is too low by the requests that ended within [`LAG`], and by those that were open or unwritten
-//! at the most favourable readings. So a moment without traffic reveals every loss. Under steady traffic, as
-//! many losses as there are requests in about 11 s stay hidden, and all further ones are reported. Requests
-//! that were open when a worker crashed stay hidden until nginx restarts.
+//! - C is the lowest of these values so far: lines without a request, as those of an nginx that was replaced, hide no
+//!   later losses.
+//! - lost is at least their difference from C. It only grows.
+//!
+//! So the losses of the first readings stay hidden, and later ones show one by one, also under steady traffic. The error
+//! is the requests of those milliseconds by which every reading of a window was late, and none of a later one.
+//!
+//! If nginx restarts, it counts from 0; if the clock is set back, lines are later than the readings. Then the readings
+//! begin anew, and the losses so far are kept. Requests that were open when a worker crashed stay hidden until nginx
+//! restarts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// A request that ended this long ago has its line in the log. nginx flushes after 1 s; the rest is a margin for busy
 /// workers.
 pub(crate) const LAG: Duration = Duration::from_secs(10);
-/// The most readings that are kept, at one per second. Only those of the last [`LAG`] are needed, unless the log was
-/// not read to its end for longer.
+/// Of how many readings in a row, at one per second, the highest is trusted.
+const WINDOW: usize = 10;
+/// The most readings that wait for lines.
 const MAX_READINGS: usize = 60;
+/// The most milliseconds with lines that are remembered, if no reading sums them up.
+const MAX_TIMES: usize = 60_000;
+/// How far the clock may fall back between two readings.
+const SET_BACK_MS: u64 = 100;
 
 /// The counters of `stub_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StubStatus {
-    /// When nginx' answer had arrived.
+    /// When nginx' answer had arrived, and the time of the clock, in milliseconds since 1970.
     pub(crate) at: Instant,
+    pub(crate) at_ms: u64,
     pub(crate) requests: u64,
     /// Requests that have begun but not ended.
     pub(crate) open: u64,
@@ -51,61 +57,90 @@ pub(crate) struct Connections {
     pub(crate) waiting: u64,
 }
 
-/// The lines counted so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lines {
-    pub(crate) count: u64,
-    /// When the log was last read to its end. All lines in the log by then are counted.
-    pub(crate) read_to_end_at: Option<Instant>,
+/// The lines by the millisecond in which their request ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    lines: BTreeMap<u64, u64>,
+    /// The lines of earlier times.
+    summed: u64,
+}
+
+impl Ends {
+    pub(crate) fn add(&mut self, ended_ms: u64) {
+        *self.lines.entry(ended_ms).or_default() += 1;
+        if self.lines.len() > MAX_TIMES {
+            self.until(ended_ms.saturating_sub(MAX_TIMES as u64 / 2));
+        }
+    }
+
+    /// The lines of requests that ended by this time. Forgets their times.
+    pub(crate) fn until(&mut self, ms: u64) -> u64 {
+        let later = self.lines.split_off(&(ms + 1));
+        self.summed += std::mem::replace(&mut self.lines, later).into_values().sum::<u64>();
+        self.summed
+    }
 }
 
 /// The estimate. It gets all its input as arguments, so it can be tested without nginx.
 #[derive(Debug, Default)]
 pub(crate) struct Loss {
+    last: Option<StubStatus>,
     readings: VecDeque<StubStatus>,
-    last_requests: u64,
+    /// E - N at the last readings whose lines are known.
+    window: VecDeque<i64>,
     base: Option<i64>,
-    /// Requests lost since nginx started.
     lost: u64,
-    /// Requests lost before nginx last started.
+    /// Requests lost before the readings last began anew.
     lost_before: u64,
 }
 
 impl Loss {
-    /// Adds a reading, with the lines as counted before it. Returns the number of requests known to be lost.
-    pub(crate) fn observe(&mut self, reading: StubStatus, lines: Lines) -> u64 {
-        if reading.requests < self.last_requests {
+    /// Adds a reading. `read_to_end_at` is when the log was last read to its end, before it; `until` gives the number of
+    /// lines whose request ended by a time. Returns the number of requests known to be lost.
+    pub(crate) fn observe(
+        &mut self,
+        reading: StubStatus,
+        read_to_end_at: Option<Instant>,
+        mut until: impl FnMut(u64) -> u64,
+    ) -> u64 {
+        let is_set_back = |last: StubStatus| {
+            let passed = reading.at.saturating_duration_since(last.at).as_millis() as u64;
+            reading.at_ms + SET_BACK_MS < last.at_ms + passed
+        };
+        if self.last.is_some_and(|last| reading.requests < last.requests || is_set_back(last)) {
             self.restart();
         }
-        self.last_requests = reading.requests;
-        let count = lines.count.cast_signed();
-        let bound = reading.requests.cast_signed() - 1 - count;
-        let base = self.base.map_or(bound, |base| base.min(bound));
-        self.base = Some(base);
+        self.last = Some(reading);
         if self.readings.len() == MAX_READINGS {
             self.readings.pop_front();
         }
         self.readings.push_back(reading);
-        if let Some(settled) = self.take_settled(lines.read_to_end_at) {
+        let is_settled = |it: &StubStatus| read_to_end_at.is_some_and(|read| it.at + LAG <= read);
+        while let Some(settled) = self.readings.front().copied().filter(is_settled) {
+            self.readings.pop_front();
             let ended = settled.requests.cast_signed() - settled.open.cast_signed();
-            let lost = u64::try_from(ended - count - base).unwrap_or(0);
-            self.lost = self.lost.max(lost);
+            self.settle(ended - until(settled.at_ms).cast_signed());
         }
         self.lost_before + self.lost
     }
 
-    /// Resets the readings and the base, because nginx has restarted.
+    fn settle(&mut self, difference: i64) {
+        if self.window.len() == WINDOW {
+            self.window.pop_front();
+        }
+        self.window.push_back(difference);
+        if self.window.len() == WINDOW {
+            let highest = self.window.iter().copied().max().unwrap_or(difference);
+            let base = self.base.map_or(highest, |base| base.min(highest));
+            self.base = Some(base);
+            self.lost = self.lost.max(u64::try_from(highest - base).unwrap_or(0));
+        }
+    }
+
+    /// Begins anew, because nginx has restarted.
     pub(crate) fn restart(&mut self) {
         let lost = self.lost_before + self.lost;
         *self = Loss { lost_before: lost, ..Loss::default() };
-    }
-
-    /// Removes and returns the newest reading whose ended requests must all be lines, and removes the ones before it.
-    fn take_settled(&mut self, read_to_end_at: Option<Instant>) -> Option<StubStatus> {
-        let read_to_end_at = read_to_end_at?;
-        let is_settled = |reading: &StubStatus| reading.at + LAG <= read_to_end_at;
-        let settled = self.readings.iter().take_while(|reading| is_settled(reading)).count();
-        self.readings.drain(..settled).next_back()
     }
 }
 

@@ -19,7 +19,7 @@ use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, encode};
 use strum::VariantArray;
 
-use crate::counts::{Counts, Durations, RouteCounts};
+use crate::counts::{Counts, Durations, Named, RouteCounts};
 use crate::keys::EVENTS;
 use crate::line::{Arm, Code, OWN_ERRORS, ServedBy};
 use crate::loss::Connections;
@@ -93,7 +93,10 @@ impl Collector for Edge {
         let head = ("cut_answers", "Answers that the assigned side ended too soon", None);
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.cut[arm])?;
         encode_keys(encoder, &done.counts)?;
-        encode_declines(encoder, &done.counts)?;
+        let help = "Requests that the new side declined and the old one answered, by reason";
+        encode_named(encoder, ("declines", help, "reason"), &done.counts, |it| &it.declines)?;
+        let help = "Requests whose method or spelling of the path is not the route's";
+        encode_named(encoder, ("spellings", help, "spelling"), &done.counts, |it| &it.spellings)?;
         encode_classes(encoder, &done.counts)?;
         let head = ("outages", "Times that attempts failed five in a row", None);
         encode_by_arm(encoder, head, &done.counts, |route, arm| route.outages[arm].count)?;
@@ -114,10 +117,6 @@ impl Edge {
         encode_one(encoder, ("lines", "Lines read, malformed ones included", None), &lines)?;
         let malformed = ConstCounter::new(counts.malformed);
         encode_one(encoder, ("malformed_lines", "Lines that were not counted", None), &malformed)?;
-        let missing = ConstCounter::new(counts.sequences.missing);
-        let help =
-            "Gaps in the numbers of a connection's requests, which are lines that never came";
-        encode_one(encoder, ("missing_lines", help, None), &missing)?;
         let restarts = ConstCounter::new(done.restarts_of_log);
         let help = "Times that the log was replaced, truncated or gone";
         encode_one(encoder, ("restarts_of_log", help, None), &restarts)?;
@@ -275,12 +274,16 @@ fn encode_keys(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Res
     Ok(())
 }
 
-fn encode_declines(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
-    let help = "Requests that the new side declined and the old one answered, by reason";
-    let mut family = encoder.encode_descriptor("declines", help, None, MetricType::Counter)?;
+fn encode_named(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help, label): (&str, &str, &str),
+    counts: &Counts,
+    of: fn(&RouteCounts) -> &Named,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
     for route in &counts.routes {
-        for (reason, &count) in &route.declines {
-            let labels = [("route", &*route.name), ("reason", &**reason)];
+        for (name, &count) in &of(route).0 {
+            let labels = [("route", &*route.name), (label, &**name)];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
         }
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::counts::Counts;
-use crate::loss::{Connections, LAG, Lines, StubStatus};
+use crate::loss::{Connections, LAG, StubStatus};
 use crate::position::{Identity, Position, write_positions};
 
 /// The most bytes of the log that are printed at a time.
@@ -168,12 +168,6 @@ impl Progress {
             saved.printed_at = Some(Instant::now());
         }
         Ok(free)
-    }
-
-    /// The lines counted so far.
-    pub(crate) fn lines(&self) -> Lines {
-        let done = self.done();
-        Lines { count: done.counts.lines, read_to_end_at: done.read_to_end_at }
     }
 
     pub(crate) fn set_status(&self, reading: StubStatus, connections: Connections, lost: u64) {

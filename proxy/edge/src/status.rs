@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
 use http::Uri;
@@ -32,11 +32,12 @@ pub(crate) fn watch(url: &str, progress: &Progress) -> ! {
     let mut loss = Loss::default();
     let mut is_answering = true;
     loop {
-        // Taken before the reading, since the estimate needs the lines that were counted before it.
-        let lines = progress.lines();
         match ask(url) {
             Ok((reading, connections)) => {
-                progress.set_status(reading, connections, loss.observe(reading, lines));
+                let read_to_end_at = progress.done().read_to_end_at;
+                let until = |ms| progress.done().counts.ends.until(ms);
+                let lost = loss.observe(reading, read_to_end_at, until);
+                progress.set_status(reading, connections, lost);
                 if !is_answering {
                     tracing::info!(url, "nginx' status answers again");
                 }
@@ -73,7 +74,8 @@ fn ask(url: &str) -> anyhow::Result<(StubStatus, Connections)> {
     let body = answer.body_mut().read_to_string()?;
     let (requests, connections) = parse(&body).context("the answer is not from stub_status")?;
     let open = connections.reading.saturating_add(connections.writing);
-    Ok((StubStatus { at: Instant::now(), requests, open }, connections))
+    let at_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+    Ok((StubStatus { at: Instant::now(), at_ms, requests, open }, connections))
 }
 
 /// The requests that nginx has counted, and its connections.

@@ -147,17 +147,23 @@ fn scraped(prometheus: &Prometheus, selector: &str, past: Duration) -> anyhow::R
     Ok(if is_all { past } else { Duration::from_secs_f64(seconds) })
 }
 
-/// The clients' requests of a route in the last `past`, or for how long Prometheus knows them, by arm and side, such as
-/// `new/fallback`.
+/// Counts by a name.
+pub type ByName = BTreeMap<String, f64>;
+
+/// The clients' requests of a route in the last `past`, or for how long Prometheus knows them: by arm and side, such as
+/// `new/fallback`; and those of other methods and spellings.
 pub fn ways(
     prometheus: &Prometheus,
     route: &str,
     past: Duration,
-) -> anyhow::Result<(Duration, BTreeMap<String, f64>)> {
+) -> anyhow::Result<(Duration, ByName, ByName)> {
     let counts =
         format!("increase(edge_requests_total{{route=\"{route}\"}}[{}ms])", past.as_millis());
     let query = format!("sum by (way) (label_join({counts}, \"way\", \"/\", \"arm\", \"side\"))");
-    Ok((scraped(prometheus, EDGE, past)?, prometheus.by_label(&query, "way")?))
+    let ways = prometheus.by_label(&query, "way")?;
+    let counts = counts.replace("edge_requests_total", "edge_spellings_total");
+    let spellings = prometheus.by_label(&format!("sum by (spelling) ({counts})"), "spelling")?;
+    Ok((scraped(prometheus, EDGE, past)?, ways, spellings))
 }
 
 /// The value and the limit of a gate.

@@ -19,6 +19,9 @@ fn it_says_how_long_each_step_takes_and_proposes_steps_that_end_in_time() {
     let never = place.run(&["plan", "--past", "2s"]);
     assert_eq!(never.status.code(), Some(4), "{}", support::stdout(&never));
     assert!(support::stdout(&never).contains("    1%  never ends\n"));
+    let unshadowed = support::stdout(&place.run(&["plan", "report", "--past", "2s"]));
+    let warning = "  warning: shadow.percent is 0, so a run waits for ever for comparisons, ";
+    assert!(unshadowed.contains(warning), "{unshadowed}");
 
     measured.set(Traffic { matches: 20.0, ..Traffic::FINE });
     thread::sleep(Duration::from_secs(5));

@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
 use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, built, eventually, gates, routes, stderr, stdout};
+use support::{Place, Process, built, eventually, gates, holds_within, routes, stderr, stdout};
 
 /// A proxy that follows the ConfigMap, at 0 % and with traffic that passes every gate.
 struct Stage {
@@ -126,6 +126,19 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     assert!(eventually(is_25));
     server.signal(Signal::TERM);
     assert_eq!(server.wait(), Some(0));
+}
+
+#[test]
+fn a_side_that_breaks_after_its_run_was_done_goes_back() {
+    let stage = Stage::new("");
+    let _server = stage.serve("ramp-a");
+    let gates = gates(&stage.place).display().to_string();
+    stage.says(&["ramp", "--steps", "50,100", "--hold", "1s", "--gates", &gates]);
+    stage.measured.set(Traffic { new: 0.0, new_errors: 400.0, ..Traffic::FINE });
+    assert!(holds_within(Duration::from_secs(60), || stage.phase() == "rolled_back"));
+    let reason = stage.api.run()["state"]["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason.starts_with("after the run was done: failures"), "{reason}");
+    assert!(stage.is_at("0") && stage.api.share() == "0");
 }
 
 #[test]

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::as_text;
 
+/// How many segments below a route's path its template tells apart.
+const DEEPEST: usize = 3;
+
 /// The path that is carved out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -115,10 +118,41 @@ impl Path {
         format!("{}{end}", self.escaped("[^/]+"))
     }
 
+    /// Regular expressions as of [`Path::decoded`], and the templates that logs show, which say how deep a path is.
+    pub(crate) fn templates(&self) -> Vec<(String, String)> {
+        let start = self.decoded();
+        let of_depth = |depth: usize| {
+            let is_last = !self.has_more() || depth == DEEPEST;
+            let end = if is_last { "" } else { &format!("[^/]*{}$", "/[^/]*".repeat(depth - 1)) };
+            (format!("{start}{end}"), format!("{self}{}", "/*".repeat(depth - 1)))
+        };
+        (1..=if self.has_more() { DEEPEST } else { 1 }).map(of_depth).collect()
+    }
+
+    /// The template of a path of the route.
+    pub fn template(&self, path: &str) -> String {
+        let decoded = path.replace("%2F", "/").replace("%2f", "/");
+        let segments = |path: &str| path.split('/').filter(|it| !it.is_empty()).count();
+        let depth = match self.has_more() {
+            true => segments(&decoded) + usize::from(decoded.ends_with('/')),
+            false => 0,
+        };
+        let depth = depth.saturating_sub(segments(self.as_str()));
+        format!("{self}{}", "/*".repeat(depth.clamp(1, DEEPEST) - 1))
+    }
+
     /// A regular expression for the decoded path, and what a lenient app may take for it.
     pub(crate) fn spellings(&self) -> String {
         let end = if self.has_more() { "" } else { "/*$" };
         format!("/*{}{end}", self.escaped("[^/]+"))
+    }
+
+    /// A regular expression for the part of nginx' `$request_uri` that stands for the route's path; `None` if the path has
+    /// a `*`, in place of which clients may write ids.
+    pub(crate) fn spelling(&self) -> Option<String> {
+        let segments = self.as_str().split('/').filter(|it| !it.is_empty()).count();
+        let is_plain = !matches!(self, Path::Segments(_));
+        is_plain.then(|| format!("(?:/+[^/?]{{1,60}}){{{segments}}}/*"))
     }
 
     /// Whether the route also has everything below its path.

@@ -109,18 +109,22 @@ fn text_of<'a>(files: &'a [(&str, String)], file: &str) -> &'a str {
     text
 }
 
-/// `make generate` writes them.
+/// `make generate` writes rendered.txt, by `GENERATE=1`.
 #[test]
-fn the_files_of_the_demonstration_are_those_of_its_routes() {
+fn the_files_of_the_demonstration_are_up_to_date() {
     let proxy = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let (carve, routes) = route::load(&proxy.join("routes")).unwrap();
     let url = |port| format!("http://127.0.0.1:{port}").parse::<BaseUrl>().unwrap();
     let (old, new) = (url(3000).into(), url(42069).into());
     let (shadow, prometheus) = (url(42080), url(9090));
     let upstreams = Upstreams { old, new, shadow, prometheus, ..upstreams() };
-    for (name, text) in render::all(&carve, &routes, &upstreams) {
-        assert_eq!(text, fs::read_to_string(proxy.join(name)).unwrap(), "{name}");
+    let files = render::all(&carve, &routes, &upstreams).into_iter();
+    let made: String = files.map(|(name, text)| format!("==> {name} <==\n{text}\n")).collect();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rendered.txt");
+    if std::env::var_os("GENERATE").is_some() {
+        fs::write(&kept, &made).unwrap();
     }
+    assert_eq!(made, fs::read_to_string(kept).unwrap_or_default(), "run make generate");
 }
 
 /// SECURITY.md: a side sees of these headers only what nginx itself knows.

@@ -21,11 +21,22 @@ pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// The class of an answer, as a label: the request's method, the status, and the media type without parameters.
-pub fn class(method: &str, status: u16, content_type: &str) -> String {
+/// The shape of a request: its method, its path's template, and, separated by commas, `+NAME` for a header that it has and
+/// the names of its query parameters.
+pub fn shape(method: &str, path: &str, names: &str) -> String {
+    let mut names: Vec<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names =
+        names.into_iter().map(|it| if it.starts_with('+') { " " } else { " ?" }.to_owned() + it);
+    format!("{method} {path}{}", names.collect::<String>())
+}
+
+/// The class of an answer, as a label: the request's shape, the status, and the media type without parameters.
+pub fn class(shape: &str, status: u16, content_type: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".+/_-".contains(c);
     let end = content_type.find(|c| !is_part(c)).unwrap_or(content_type.len());
-    format!("{method} {status} {}", content_type[..end].to_ascii_lowercase()).trim_end().to_owned()
+    format!("{shape} {status} {}", content_type[..end].to_ascii_lowercase()).trim_end().to_owned()
 }
 
 /// Label of connections that timed out while they waited for a request's head.

@@ -56,6 +56,7 @@ impl Plan {
             "In the last {}, {} had {requests:.2} requests a second, and the shadow compared {compared:.2}.",
             self.past, nginx.route
         );
+        file.warnings().iter().for_each(|warning| println!("  warning: {warning}"));
         let Ramp { steps, hold, .. } = file.file.ramp;
         let (steps, hold) =
             (&self.steps.map_or(steps, |it| it.0), self.hold.map_or(hold.0, Into::into));

@@ -41,7 +41,7 @@ impl Retire {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let nginx = &*self.on.nginx()?;
         let prometheus = self.on.place.prometheus()?;
-        let (known, ways) = judge::ways(&prometheus, &nginx.route, *self.past)?;
+        let (known, ways, spellings) = judge::ways(&prometheus, &nginx.route, *self.past)?;
         let time = humantime::format_duration(known);
         let count = |some: &[&str]| some.iter().filter_map(|way| ways.get(*way)).sum::<f64>();
         let new = count(&["new/new", "chosen/new", "old/rescue"]);
@@ -51,6 +51,9 @@ impl Retire {
             let count = count(some).ceil();
             all += count;
             println!("{count:>10.0}  reached the old side {why}");
+        }
+        for (spelling, count) in spellings.iter().filter(|(_, count)| **count > 0.0) {
+            println!("{:>10.0}    of the latter: {spelling}", count.ceil());
         }
         if all == 0.0 && new > 0.0 && known >= *self.past {
             println!("Nothing needs the old side's code of {}: it can be deleted.", nginx.route);

@@ -20,14 +20,17 @@ fn fields_of_a_line_are_counted() {
         is_empty: false,
         declined: b"",
         connection: None,
-        request: None,
         method: b"GET",
+        path: b"",
+        names: b"",
         media_type: b"",
+        spelling: b"",
         server: b"[::1]:3000",
         is_cut: false,
         key: None,
     };
     assert_eq!(parse(line), Some(expected));
+    let expected = Line { path: b"x", ..expected };
     assert_eq!(parse(&format!("{line}{}", "\tx".repeat(8))), Some(expected));
     let unchosen = format!("{line}{}\t", "\tx".repeat(9));
     assert_eq!(parse(&unchosen), Some(expected));

@@ -52,7 +52,6 @@ fn the_series_of_named_routes_exist_from_the_start() {
         "malformed_lines_total",
         "restarts_of_log_total",
         "lost_total",
-        "missing_lines_total",
         "left_out_lines_total",
         "unread_bytes",
         "unprinted_bytes",
@@ -90,4 +89,23 @@ fn a_line_is_in_each_of_its_series() {
         assert!(text.contains(&format!("\nedge_{series}\n")), "{series}\n{text}");
     }
     assert!(!text.contains("code=\"none\""), "{text}");
+}
+
+#[test]
+fn a_class_has_what_shapes_a_request_and_its_answer() {
+    let line = |names: &str, status: u16| {
+        format!(
+            "1732250000.123\tqrcode\tnew\tnew\t{status}\t0.030\t512\t10.0.0.1:80\tGET\ti\t\t/a/*/*\t::1\t{status}\t0\t0\t0\t9\t\t\t7\t{names}\timage/png\t\n"
+        )
+    };
+    let lines = [("text,a,,,,+cookie", 200), ("a,text,a,,,+cookie", 200), (",,,,,", 404)];
+    let lines: String = lines.into_iter().map(|(names, status)| line(names, status)).collect();
+    let text = metrics(&["qrcode"], &(lines + &line("", 304)));
+    for (class, count) in
+        [("GET /a/*/* +cookie ?a ?text 200 image/png", 2), ("GET /a/*/* 404 image/png", 1)]
+    {
+        let series = format!("edge_classes_total{{route=\"qrcode\",class=\"{class}\"}} {count}\n");
+        assert!(text.contains(&series), "{series}{text}");
+    }
+    assert_eq!(text.matches("edge_classes_total{").count(), 2);
 }

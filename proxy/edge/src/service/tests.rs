@@ -62,6 +62,6 @@ fn a_reader_polls_once_more_after_its_end_and_its_end_is_told() {
     fs::write(&log, LINE.repeat(3)).unwrap();
     drop(stop);
     reader.join().unwrap();
-    assert_eq!(progress.lines().count, 3);
+    assert_eq!(progress.done().counts.lines, 3);
     assert!(ended.try_recv() == Err(oneshot::error::TryRecvError::Closed));
 }

@@ -30,6 +30,19 @@ fn a_path_is_exact_or_a_prefix() {
     let below = path("/users/*/orders/*");
     assert_eq!(below.to_string(), "/users/*/orders/*");
     assert!(below.matches("/users/1/orders/2/3") && !below.matches("/users/1/orders"));
+    for (target, template) in [
+        ("/users/1/orders/", "/users/*/orders/*"),
+        ("/users/1/orders/2", "/users/*/orders/*"),
+        ("/users/1/orders/2/", "/users/*/orders/*/*"),
+        ("/users/1/orders//2%2f3", "/users/*/orders/*/*"),
+        ("/users/1/orders/2/3/4/5", "/users/*/orders/*/*/*"),
+    ] {
+        assert_eq!(below.template(target), template, "{target}");
+    }
+    let patterns: Vec<String> = below.templates().into_iter().map(|it| it.0).collect();
+    let start = "/users/[^/]+/orders/";
+    let deeper = [format!("{start}[^/]*$"), format!("{start}[^/]*/[^/]*$"), start.to_owned()];
+    assert_eq!((patterns, orders.template("/users/1/orders")), (deeper.into(), orders.to_string()));
     for text in [
         "",
         "report",

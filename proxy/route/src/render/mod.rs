@@ -26,6 +26,7 @@ mod clients;
 mod front;
 mod hosts;
 mod listeners;
+mod log;
 mod pass;
 mod session;
 mod too_long;
@@ -125,7 +126,7 @@ pub fn all(
         ),
         ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
         ("routes.conf", maps(&carve.app, &sites, routes)),
-        ("paths.conf", HEAD.to_owned() + &sites.iter().map(paths).collect::<String>()),
+        ("paths.conf", HEAD.to_owned() + &sites.iter().map(log::paths).collect::<String>()),
         (
             "locations.conf",
             format!("{HEAD}{LOCATIONS}{}", locations(carve, &first.routes, upstreams, here)),
@@ -152,6 +153,7 @@ const MAPS: &str = "#
 # $mirrored_route: tells the shadow the route of a mirrored request.
 # $key_hash: the number of the request's key, for the access log, if the route is split by key.
 # $logged_route: also for a request that went to the app, since it spells the path in another way than the route's.
+# $spelling: how it does, as far as the route's own path goes, which has no ids.
 # $declined_side: what the new side said when it answered 501.
 # $has_body: whether a request brings a body, which a route that only reads leaves to the app.
 # $NAME_old_way: the location for the old side. At 0 %, it is the one without a rescue by the new side.
@@ -181,16 +183,7 @@ map $content_length$http_transfer_encoding $has_body {
 ";
 
 fn maps(app: &App, sites: &[Site<'_>], routes: &[Route]) -> String {
-    let mirrored = routes.iter().filter(|route| !route.is_session());
-    let hashes: String = mirrored
-        .map(|route| format!("    {} ${}_key_hash;\n", route.name, route.variable()))
-        .collect();
-    let spelled: String = sites.iter().map(spellings).collect();
-    let of_log = format!(
-        "\nmap $carved $key_hash {{\n    default \"\";\n{hashes}}}\n\nmap \"$server_name$uri\" $spelled_route {{\n    \
-         default \"\";\n{spelled}}}\n\nmap $carved $logged_route {{\n    default $carved;\n    \
-         \"\" $spelled_route;\n}}\n"
-    );
+    let of_log = log::maps(sites, routes);
     let mut text = format!("{HEAD}{MAPS}{}{of_log}{OF_REQUESTS}", mirrored_routes(routes));
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
@@ -246,28 +239,6 @@ fn mirrored_routes(routes: &[Route]) -> String {
          default \"\";\n{}}}\n",
         lines.collect::<String>()
     )
-}
-
-/// A server's name in a regular expression.
-fn pattern(site: &Site<'_>) -> String {
-    let server = site.names.first().map_or("", |name| name.as_str());
-    server.replace('.', "\\.").replace('*', "\\*")
-}
-
-/// The routes of a server by other spellings of their paths.
-fn spellings(site: &Site<'_>) -> String {
-    let (server, routes) = (pattern(site), site.routes.iter());
-    let line = |route: &&Route| {
-        format!("    \"~*^{server}{}\" {};\n", route.file.path.spellings(), route.name)
-    };
-    routes.map(line).collect()
-}
-
-/// The names of a server's paths in the access log. `$server_name` is the first name of a server.
-fn paths(site: &Site<'_>) -> String {
-    let server = pattern(site);
-    let paths = site.routes.iter().map(|route| &route.file.path);
-    paths.map(|path| format!("\"~^{server}{}\" \"{path}\";\n", path.decoded())).collect()
 }
 
 const LOCATIONS: &str = "#
@@ -343,10 +314,10 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
             pass::to(app, url, group, "    ")
         )
     };
-    let with_retry = |side, url| (side, url, retried(side, upstreams.tries(url)));
+    let with_retry = |side, url| (side, url, pass::retried(side, upstreams.tries(url)));
     let old_side = with_retry(&file.old, upstreams.old_of(route));
     let new_side = with_retry(&file.new, upstreams.new_of(route));
-    let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
+    let cache = if file.cache.is_some() { pass::cached(&name) } else { String::new() };
     // For a location after which no other side is tried.
     let at_last = |side: &To<'_>, group: &str| {
         within(front::time(app.timeout.map(|time| time.max(side.0.timeout()))), side, group)
@@ -444,27 +415,6 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
         route.name
     );
     text
-}
-
-/// Tries another server of the side once before the other side is asked, if nginx knows several servers.
-fn retried(side: &Side, tries: Option<usize>) -> String {
-    let status = if side.retry_500 { " http_500" } else { "" };
-    tries.map_or_else(String::new, |tries| {
-        format!(
-            "    proxy_next_upstream error timeout{status};\n    proxy_next_upstream_tries {tries};\n"
-        )
-    })
-}
-
-/// The cache settings of a location. A kept answer is served to every client that requests the same target of the same
-/// host, but answers to requests with credentials are never kept (RFC 9111, section 3.5).
-fn cached(name: &str) -> String {
-    let not = format!("${name}_ramped $http_authorization");
-    // It needs answers that are buffered.
-    format!(
-        "    proxy_buffering on;\n    proxy_cache {name}_cache;\n    proxy_cache_min_uses 2;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
-         proxy_cache_bypass {not};\n    proxy_no_cache {not};\n"
-    )
 }
 
 /// The file that stops a route while it exists. nginx' document root is the folder `stop` in its prefix.

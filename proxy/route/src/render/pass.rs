@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::carve_file::App;
-use crate::side::{FarUrl, SideUrl};
+use crate::side::{FarUrl, Side, SideUrl};
 
 /// The lines of a location that passes requests to `group`, the group of the side at `url`.
 pub(super) fn to(app: &App, url: &SideUrl, group: &str, indent: &str) -> String {
@@ -40,4 +40,25 @@ pub(super) fn tls(app: &App, far: &FarUrl, module: &str, indent: &str) -> String
         format!("trusted_certificate \"{}\"", app.authorities_file().display()),
     ];
     lines.iter().map(|line| format!("{indent}{module}_ssl_{line};\n")).collect()
+}
+
+/// Tries another server of the side once before the other side is asked, if nginx knows several servers.
+pub(super) fn retried(side: &Side, tries: Option<usize>) -> String {
+    let status = if side.retry_500 { " http_500" } else { "" };
+    tries.map_or_else(String::new, |tries| {
+        format!(
+            "    proxy_next_upstream error timeout{status};\n    proxy_next_upstream_tries {tries};\n"
+        )
+    })
+}
+
+/// The cache settings of a location. A kept answer is served to every client that requests the same target of the same
+/// host, but answers to requests with credentials are never kept (RFC 9111, section 3.5).
+pub(super) fn cached(name: &str) -> String {
+    let not = format!("${name}_ramped $http_authorization");
+    // It needs answers that are buffered.
+    format!(
+        "    proxy_buffering on;\n    proxy_cache {name}_cache;\n    proxy_cache_min_uses 2;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
+         proxy_cache_bypass {not};\n    proxy_no_cache {not};\n"
+    )
 }
