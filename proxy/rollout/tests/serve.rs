@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use rollout::Route;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use service_kit::testing::holds_within;
 use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
 use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, built, eventually, gates, holds_within, routes, stderr, stdout};
+use support::{Place, Process, built, eventually, gates, routes, stderr, stdout};
 
 /// A proxy that follows the ConfigMap, at 0 % and with traffic that passes every gate.
 struct Stage {
