@@ -58,17 +58,18 @@ fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
 /// Checks so many requests; returns how many had each format and each outcome.
 fn check_requests(addr: SocketAddr, seed: u64, requests: u32) -> BTreeMap<String, u32> {
     let mut random = fastrand::Rng::with_seed(17 + seed);
-    let mut stream = BufReader::new(connect(addr));
+    // A kept connection may end while other programs draw and decode.
+    let connection = || BufReader::new(connect(addr));
     let mut counts = BTreeMap::<String, u32>::new();
     let mut count = |what: &str| *counts.entry(what.to_owned()).or_default() += 1;
     for _ in 0..requests {
         let request = random_request(&mut random);
-        match ask(&mut stream, &request) {
+        match ask(&mut connection(), &request) {
             answer if answer.status == 200 => {
                 count("pictures");
                 count(request.format);
                 let picture = check_picture(&request, &answer);
-                count(read_again(&mut stream, &request, &answer, &picture));
+                count(read_again(&mut connection(), &request, &answer, &picture));
             }
             answer if [400, 422].contains(&answer.status) => {
                 count("refusals");
