@@ -61,7 +61,7 @@ build cc=build-essential
 around nginx=nginx prometheus=prometheus setpriv=util-linux
 run curl=curl
 test chromium-headless-shell|chromium|google-chrome=chromium pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
-test gs=ghostscript cmake=cmake c++=build-essential pkg-config=pkg-config /bin/kill=procps ip=iproute2
+test gs=ghostscript cmake=cmake c++=build-essential pkg-config=pkg-config /bin/kill=procps ip=iproute2 systemd-analyze=systemd
 test /usr/lib/python3/dist-packages/PIL=python3-pil
 python python3:ensurepip=python3-venv
 validate python3:ensurepip=python3-venv

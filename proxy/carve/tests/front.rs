@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use carve::local::Addresses;
+use rustix::process::Signal;
 use service_kit::testing::{Process, certificate, holds_within};
 use tempfile::TempDir;
 
@@ -334,4 +335,123 @@ fn subject(address: &str) -> String {
     let line =
         said.lines().find_map(|line| line.trim().strip_prefix("subject=")).unwrap_or_default();
     line.replace("CN = ", "").replace("CN=", "")
+}
+
+/// What systemd does with a unit, as far as its lines matter: the command with its words and variables, on its own.
+fn as_systemd(unit: &str) -> Command {
+    let values = |key: &str| {
+        let lines = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let started = values("ExecStart").remove(0);
+    // Nothing in this test's words is quoted further.
+    let mut words =
+        started.split_whitespace().map(|word| word.trim_matches('"').replace("%%", "%"));
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).env_clear().current_dir(&values("WorkingDirectory")[0]);
+    for variable in values("Environment") {
+        let (name, value) = variable.trim_matches('"').split_once('=').unwrap();
+        command.env(name, value);
+    }
+    command
+}
+
+#[test]
+fn a_units_stack_comes_back_after_its_supervisor_was_killed_and_without_its_new_side() {
+    let (old, new) = (free(), free());
+    let _old = app("app.mjs", &old);
+    let place = Place::new();
+    let unit = |routes: &str, more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
+        place.with_settings(&mut command);
+        let sides = [format!("http://{old}"), format!("http://{new}")];
+        command.args(["unit", routes, "--old", &sides[0], "--new", &sides[1]]).args(more);
+        command.current_dir(place.path("")).env("RAMP_WEBHOOKS", "slack:http://secret.test");
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, said, wrong) = unit("routes", &[]);
+    assert_eq!((code, wrong.as_str()), (Some(0), ""));
+    assert!(!said.contains("secret.test"), "anybody may read a unit: {said}");
+    place.write("carve.service", &said);
+    let mut verify = Command::new("systemd-analyze");
+    let verified = verify.args(["verify", "--man=no"]).arg(place.path("carve.service")).output();
+    let verified = verified.unwrap();
+    let complaints = String::from_utf8_lossy(&verified.stderr).into_owned();
+    assert!(verified.status.success() && !complaints.contains("carve.service"), "{complaints}");
+    assert!(unit("a %b $c", &[]).1.contains("\"a %%b $$c\""));
+    assert!(unit("routes", &["--foreground"]).2.contains("neither --check nor --foreground"));
+    let (_, low, _) = unit("routes", &["--proxy-addr", "0.0.0.0:80"]);
+    assert!(low.contains("CAP_NET_BIND_SERVICE") && !said.contains("CAP_"), "{low}");
+
+    // The first start names a side that is not there.
+    let refused = as_systemd(&said).output().unwrap();
+    let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.contains(&format!("{new} (NEW, --new) does not answer")), "{refused}");
+    let started = || Process::start(as_systemd(&said).stdout(Stdio::null()));
+    let new_side = app("app.py", &new);
+    let supervisor = started();
+    assert!(eventually(|| place.run(&["status"]).status.success()));
+    place.succeeds(&["split", "report", "100"]);
+    assert!(place.get("/report").contains("X-Powered-By: Python"));
+
+    drop(new_side);
+    supervisor.signal(Signal::KILL);
+    supervisor.wait();
+    let _again = started();
+    assert!(eventually(|| place.run(&["status"]).status.success()));
+    assert!(eventually(|| place.get("/report").contains("X-Powered-By: Node")));
+}
+
+mod nightly {
+    #![allow(clippy::print_stderr, reason = "the figures of docs/capacity.md")]
+
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Prints how long something takes.
+    fn timed<T>(what: &str, run: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let outcome = run();
+        eprintln!("{what}: {:.2?}", began.elapsed());
+        outcome
+    }
+
+    #[test]
+    fn a_hundred_routes_are_checked_served_moved_and_counted() {
+        let (old, new) = (free(), free());
+        let _apps = (app("app.mjs", &old), app("app.py", &new));
+        let mut place = Place::new();
+        let urls = [&old, &new].map(|it| format!("http://{it}"));
+        place.up(&urls[0], &urls[1]);
+        timed("split, one route", || place.succeeds(&["split", "report", "50"]));
+        let names: Vec<String> = (1..100).map(|number| format!("r{number}")).collect();
+        for name in &names {
+            place.write(&format!("routes/{name}.toml"), &format!("path = \"/{name}\"\n"));
+        }
+        timed("render", || {
+            let (routes, to) = (place.path("routes"), place.path("rendered"));
+            let (routes, to) = (routes.to_str().unwrap(), to.to_str().unwrap());
+            fs::create_dir(to).unwrap();
+            let sides = ["--old", &urls[0], "--new", &urls[1]];
+            place.succeeds(&[&["render", "--routes", routes, "--to", to], &sides[..]].concat());
+        });
+        timed("apply", || place.succeeds(&["apply"]));
+        timed("split", || place.succeeds(&["split", "r99", "100"]));
+        timed("rollback", || place.succeeds(&["rollback", "r50"]));
+        for name in &names {
+            let by = if name == "r99" { "Python" } else { "Node" };
+            let answer = place.get(&format!("/{name}"));
+            assert!(answer.contains(&format!("X-Powered-By: {by}")), "{name}: {answer}");
+        }
+        let is_counted = || {
+            let counts = get(place.at.edge, "/metrics");
+            let is_there = |name: &String| counts.contains(&format!("route=\"{name}\""));
+            eprintln!("edge: {} KiB of metrics", counts.len() / 1024);
+            names.iter().all(is_there)
+        };
+        assert!(eventually(is_counted), "edge counts each route by its name");
+    }
 }

@@ -103,7 +103,7 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
             // All stops are applied before any run is parsed, since parsing may fail.
             for route in &routes {
                 let said = Entries::of(route, object);
-                let is_heard = said.run != heard.get(&**route).map(String::as_str);
+                let is_heard = said.life().as_ref() != heard.get(&**route);
                 if said.stop.is_some() || is_heard {
                     lost.remove(route);
                 }
@@ -112,10 +112,11 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
                 }
             }
             for route in &routes {
-                let run = Entries::of(route, object).run.map(str::to_owned);
-                if let Some(told) = run.filter(|told| heard.get(&**route) != Some(told)) {
-                    pulse::hear(&route_dir(dir, route), &serde_json::from_str(&told)?)?;
-                    heard.insert(route, told);
+                let said = Entries::of(route, object);
+                let life = said.life().filter(|life| heard.get(&**route) != Some(life));
+                if let (Some(life), Some(run)) = (life, said.run) {
+                    pulse::hear(&route_dir(dir, route), &serde_json::from_str(run)?)?;
+                    heard.insert(route, life);
                 }
             }
         }

@@ -122,7 +122,7 @@ struct Walk<'a> {
     me: String,
     store: Arc<OnCluster>,
     nginx: Nginx,
-    /// The text of the run in the ConfigMap, and since when it is unchanged.
+    /// The last sign of life of the run's process, and when it came.
     told: Option<String>,
     since: Instant,
     /// Whether a thread of this process carries out the run.
@@ -169,8 +169,8 @@ impl<'a> Walk<'a> {
         }
         let said = Entries::of(&self.nginx.route, object);
         has_changed |= self.follow_split(&said)?;
-        if self.told.as_deref() != said.run {
-            (self.told, self.since) = (said.run.map(str::to_owned), Instant::now());
+        if self.told != said.life() {
+            (self.told, self.since) = (said.life(), Instant::now());
             has_changed = true;
         }
         if is_due {

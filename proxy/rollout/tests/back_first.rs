@@ -6,7 +6,7 @@ mod support;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,8 @@ use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, routes};
 
 const LEASE: Duration = Duration::from_secs(2);
+/// The inodes of a small disk.
+const INODES: usize = 2000;
 const MISMATCHES: &str = "sum(shadow_comparisons_total{result=\"mismatch\"})";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -26,6 +28,7 @@ enum Kind {
     LockIsHeld,
     DiskIsFull,
     FolderIsReadOnly,
+    NoInodeIsFree,
 }
 
 /// A fault that blocks the other steps until it is dropped.
@@ -55,6 +58,12 @@ impl<'a> Fault<'a> {
                 prlimit(pid, Resource::Fsize, none).unwrap();
             }
             Kind::FolderIsReadOnly => set_modes(place, 0o555),
+            Kind::NoInodeIsFree => {
+                fs::create_dir(place.beside("inodes")).unwrap();
+                let took =
+                    (0..INODES).take_while(|number| fs::write(inode(place, *number), "").is_ok());
+                assert!(took.count() < INODES, "the table is not full");
+            }
         }
         Fault { place, kind, _locks: locks }
     }
@@ -67,8 +76,14 @@ impl Drop for Fault<'_> {
             Kind::ReloadHangs => kill_process(master(self.place), Signal::CONT).unwrap(),
             Kind::LockIsHeld | Kind::DiskIsFull => {}
             Kind::FolderIsReadOnly => set_modes(self.place, 0o755),
+            Kind::NoInodeIsFree => fs::remove_dir_all(self.place.beside("inodes")).unwrap(),
         }
     }
+}
+
+/// A file that takes an inode and nothing else.
+fn inode(place: &Place, number: usize) -> PathBuf {
+    place.beside("inodes").join(number.to_string())
 }
 
 /// The file whose presence makes `nginx -t` hang.
@@ -154,8 +169,12 @@ fn is_back(place: &Place, since: Instant, at_most: Duration) {
 }
 
 fn goes_back_first(kind: Kind) {
+    goes_back_first_in(&std::env::temp_dir(), kind);
+}
+
+fn goes_back_first_in(disk: &Path, kind: Kind) {
     let text = format!("{}\n[ramp]\nlease = \"{}s\"", routes()[0].text, LEASE.as_secs());
-    let place = Place::with(&[Route::parse("qrcode", &text).unwrap()]);
+    let place = Place::within(disk, &[Route::parse("qrcode", &text).unwrap()]);
     let measured = Measured::start(&place);
     measured.set(Traffic::FINE);
     measured.wait_until_scraped(&place);
@@ -232,6 +251,27 @@ fn while_the_disk_is_full() {
 #[test]
 fn while_the_folder_is_read_only() {
     goes_back_first(Kind::FolderIsReadOnly);
+}
+
+/// A small disk, unmounted when it is dropped.
+struct Disk(tempfile::TempDir);
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn while_no_inode_is_free() {
+    let disk = Disk(tempfile::tempdir().unwrap());
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", &format!("nr_inodes={INODES},mode=755"), "tmpfs"]);
+    if !mount.arg(disk.0.path()).status().unwrap().success() {
+        // Only root can mount it.
+        return;
+    }
+    goes_back_first_in(disk.0.path(), Kind::NoInodeIsFree);
 }
 
 #[test]

@@ -338,3 +338,36 @@ fn serve_is_for_clusters() {
         .unwrap();
     assert!(stderr(&output).contains("serve needs --target kubernetes"), "{}", stderr(&output));
 }
+
+/// The bytes that a proxy's watch gets in some seconds of a run, beside 99 other routes whose runs have ended.
+fn bytes_of_a_run(stage: &Stage) -> usize {
+    let before = stage.api.object.lock().unwrap().sent;
+    thread::sleep(Duration::from_secs(10));
+    // Two processes watch.
+    (stage.api.object.lock().unwrap().sent - before) / 2
+}
+
+#[test]
+fn a_heartbeat_is_small_and_without_its_object_the_run_is_written_as_before() {
+    let stage = Stage::new("");
+    let _server = stage.serve("ramp-a");
+    stage.order("600s");
+    assert!(eventually(|| stage.is_at("50") && stage.counted() > 0.0));
+    let mut ended = stage.api.run();
+    ended["state"]["phase"] = json!("done");
+    ended["state"]["trial"] = Value::Null;
+    {
+        let mut object = stage.api.object.lock().unwrap();
+        let split = object.data["qrcode.conf"].clone();
+        for number in 1..100 {
+            object.data.insert(format!("r{number}.conf"), split.clone());
+            object.data.insert(format!("r{number}.run"), ended.to_string());
+        }
+    }
+    let small = bytes_of_a_run(&stage);
+    // The manifests of an earlier version.
+    stage.api.object.lock().unwrap().beats = None;
+    let large = bytes_of_a_run(&stage);
+    assert!(small * 3 < large, "{small} and {large} bytes");
+    assert!(stage.is_held_by("ramp-a") && !stage.is_stopped());
+}

@@ -14,6 +14,7 @@ mod rollback;
 mod serve;
 mod split;
 mod status;
+mod unit;
 mod up;
 mod verdict;
 mod with;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Up(Box<up::Up>),
     /// Apply the current route files and carve.toml to the running stack; a mistake in one of them changes nothing
     Apply(apply::Apply),
+    /// Print a systemd unit that runs `up`, so that a machine that boots has its proxy
+    Unit(Box<unit::Unit>),
     /// Stop everything; data stays
     Down(up::Down),
     /// Start the parts of a run folder, and restart those that end; `up` runs this command
@@ -121,6 +124,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Command::Up(command) => command.run(),
+            Command::Unit(command) => command.run(),
             Command::Apply(command) => command.run().map(done),
             Command::Down(command) => command.run(),
             Command::Supervise(command) => command.run().map(done),

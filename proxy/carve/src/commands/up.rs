@@ -103,6 +103,15 @@ impl Up {
         up(&settings, in_foreground)
     }
 
+    /// The settings, if they are those of a stack in the foreground: without --check and --foreground.
+    pub(super) fn foreground_settings(self) -> anyhow::Result<Settings> {
+        ensure!(
+            !self.check && !self.foreground,
+            Usage("give neither --check nor --foreground".to_owned())
+        );
+        self.settings()
+    }
+
     fn settings(self) -> anyhow::Result<Settings> {
         let sides = self.old_url.zip(self.new_url).map(|(old, new)| Sides { old, new });
         let new = Settings::new(self.run.path()?, self.addresses, std::env::current_exe()?);
@@ -142,7 +151,10 @@ fn up(settings: &Settings, in_foreground: bool) -> anyhow::Result<ExitCode> {
         print_shares(settings);
         return Ok(ExitCode::SUCCESS);
     }
-    preflight::check_sides(settings)?;
+    // A stack that once started comes back without them, as after a boot where one is still down.
+    if !(in_foreground && Settings::started(settings.run_dir.clone())?.sides == settings.sides) {
+        preflight::check_sides(settings)?;
+    }
     check_and_render(settings)?;
     // Ends what is left of a killed one, which would hold the ports.
     supervisor.shutdown()?;

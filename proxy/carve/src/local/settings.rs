@@ -113,7 +113,7 @@ pub struct Settings {
 }
 
 /// Two servers that already run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides {
     /// The app.
     pub old: SideUrl,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,11 @@ impl ConfigMap {
     fn path(&self) -> String {
         format!("/api/v1/namespaces/{}/configmaps/{}", self.namespace, self.name)
     }
+
+    /// The ConfigMap of the heartbeats. A small one: each write is sent, as a whole object, to each proxy.
+    fn of_beats(&self) -> ConfigMap {
+        ConfigMap { namespace: self.namespace.clone(), name: format!("{}-beats", self.name) }
+    }
 }
 
 impl FromStr for ConfigMap {
@@ -85,6 +90,8 @@ pub(crate) struct Entries<'a> {
     pub(crate) stop: Option<Stop>,
     /// The run, as the text of a [`Heartbeat`].
     pub(crate) run: Option<&'a str>,
+    /// The last heartbeat. A version before this one, and a cluster without an object for it, write the run instead.
+    pub(crate) beat: Option<&'a str>,
     request: Option<&'a str>,
 }
 
@@ -92,7 +99,13 @@ impl<'a> Entries<'a> {
     pub(crate) fn of(route: &str, object: &'a Value) -> Self {
         let text = |what| object["data"][key(route, what)].as_str();
         let stop = text("stop").map(Stop::read);
-        Entries { split: text("conf"), stop, run: text("run"), request: text("request") }
+        let (run, beat) = (text("run"), text("beat"));
+        Entries { split: text("conf"), stop, run, beat, request: text("request") }
+    }
+
+    /// Changes with each sign of life of the run's process.
+    pub(crate) fn life(&self) -> Option<String> {
+        self.run.map(|run| run.to_owned() + self.beat.unwrap_or_default())
     }
 
     /// The last state of the run; `None` if there was no run, or another version wrote it.
@@ -287,10 +300,27 @@ impl Cluster {
         }
     }
 
-    /// The ConfigMap and, from then on, each change of it.
+    /// The ConfigMap with its heartbeats and, from then on, each change of them.
     fn changes(&self) -> Receiver<anyhow::Result<Value>> {
         let (sender, receiver) = channel();
         let (api, map) = (Arc::clone(&self.api), self.map.clone());
+        let parts = Arc::<Mutex<[Value; 2]>>::default();
+        if api.look().is_none() {
+            let (api, beats) = (Arc::clone(&api), map.of_beats());
+            let (sender, parts) = (sender.clone(), Arc::clone(&parts));
+            // Reports nothing: the watch below does, and manifests of an earlier version have no object of heartbeats.
+            thread::spawn(move || {
+                let mut is_wanted = true;
+                while is_wanted {
+                    let watched = api.watch(&beats, |object| {
+                        let whole = whole(&parts, 1, object);
+                        is_wanted = whole.is_none_or(|whole| sender.send(Ok(whole)).is_ok());
+                        is_wanted
+                    });
+                    watched.unwrap_or_else(|_| sleep(AGAIN));
+                }
+            });
+        }
         // Never joined, since it may be waiting for the API. It ends once the receiver is dropped.
         thread::spawn(move || {
             let mut last = String::new();
@@ -298,7 +328,8 @@ impl Cluster {
             while is_wanted {
                 let outcome = match api.look() {
                     None => api.watch(&map, |object| {
-                        is_wanted = sender.send(Ok(object)).is_ok();
+                        let whole = whole(&parts, 0, object);
+                        is_wanted = whole.is_none_or(|whole| sender.send(Ok(whole)).is_ok());
                         is_wanted
                     }),
                     Some(every) => api.get(&map).map(|object| {
@@ -311,6 +342,7 @@ impl Cluster {
                     }),
                 };
                 if let Err(problem) = outcome {
+                    whole(&parts, 0, Value::Null);
                     last.clear();
                     is_wanted = sender.send(Err(problem)).is_ok();
                     sleep(AGAIN);
@@ -334,4 +366,15 @@ impl Cluster {
     pub(crate) fn is_of_a_machine(&self) -> bool {
         self.api.is_of_a_machine()
     }
+}
+
+/// Replaces the ConfigMap, 0, or that of the heartbeats, 1, and returns both as one; `None` while the first is unknown.
+fn whole(parts: &Mutex<[Value; 2]>, which: usize, object: Value) -> Option<Value> {
+    let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+    parts[which] = object;
+    let mut whole = Some(parts[0].clone()).filter(Value::is_object)?;
+    for (key, beat) in parts[1]["data"].as_object().into_iter().flatten() {
+        whole["data"][key] = beat.clone();
+    }
+    Some(whole)
 }

@@ -1,8 +1,8 @@
 //! The state of a route of a cluster, which one process at a time may change.
 //!
 //! The run's state in the ConfigMap, `NAME.run`, names the process that holds the run. That process sends a heartbeat
-//! each second, and each of its writes, also of the split, succeeds only if its name is still there. So even if two
-//! processes believe that they hold the run, only one of them can write.
+//! each second, `NAME.beat` of another ConfigMap, and each of its writes, also of the split, succeeds only if its name
+//! is still there. So even if two processes believe that they hold the run, only one of them can write.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,9 @@ use crate::traffic::used_by;
 /// after which the proxies stop the route.
 pub(crate) const SILENT: Duration = Duration::from_secs(4);
 const POLL: Duration = Duration::from_millis(300);
+/// How often a run's evidence is written while its step goes on. It is large, and another process may lose as much of
+/// it.
+const EVIDENCE: Duration = Duration::from_secs(5);
 
 /// A route of a cluster.
 #[derive(Debug)]
@@ -45,6 +48,8 @@ pub(super) struct Snapshot {
     holder: Option<String>,
     heard: Observation,
     request: Option<RunRequest>,
+    /// When the run was last written, and what it was doing; `None` if the last heartbeat failed.
+    written: Option<(Instant, String)>,
 }
 
 impl OnCluster {
@@ -67,6 +72,12 @@ impl OnCluster {
     /// The last state of the route's run; `None` if there was no run, or another version wrote it.
     pub(crate) fn told(&self) -> anyhow::Result<Option<Heartbeat>> {
         Ok(Entries::of(&self.route, &self.object()?).told())
+    }
+
+    /// The last heartbeat of the route's run; `None` if there was none, or another version sends it.
+    fn last_beat(&self) -> Option<String> {
+        let beats = self.cluster.api.get(&self.cluster.map.of_beats()).ok()?;
+        Entries::of(&self.route, &beats).beat.map(str::to_owned)
     }
 
     /// The split in the ConfigMap; `None` if nobody has set one yet.
@@ -182,7 +193,7 @@ impl Store for OnCluster {
         loop {
             let told = self.told()?;
             let holder = told.as_ref().and_then(|told| told.holder.clone());
-            let beat = told.map(|told| told.beat);
+            let beat = told.map(|told| (told.beat, self.last_beat()));
             if holder.is_none() || began.elapsed() > SILENT {
                 self.seen().holder = holder;
                 return Ok(None);
@@ -252,11 +263,15 @@ impl Claim for OnCluster {
         Ok(())
     }
 
-    /// Writes the state of the run that this process holds, with a rising count, and takes a waiting request. Does
-    /// nothing if this process holds no run, as in a rollback by hand.
+    /// Sends a heartbeat for the run that this process holds, and takes a waiting request. Also writes the run's state
+    /// if its phase or step has changed, or if its evidence is due. Does nothing if this process holds no run, as in a
+    /// rollback by hand.
     fn beat(&self, count: u64) -> anyhow::Result<()> {
         let (holder, state) = (self.seen().holder.clone(), State::load(&self.dir())?);
         let (Some(me), Some(state)) = (holder, state) else { return Ok(()) };
+        let does = state.to_string();
+        let is_fresh = |(at, last): &(Instant, String)| at.elapsed() < EVIDENCE && *last == does;
+        let is_due = !self.seen().written.as_ref().is_some_and(is_fresh);
         let told = Heartbeat { beat: count, holder: Some(me), state };
         let text = serde_json::to_string(&told)?;
         let (heard, request) = self.cluster.update(|object| {
@@ -266,18 +281,28 @@ impl Claim for OnCluster {
                 heard.is_taken = true;
                 return Ok((None, (heard, None)));
             }
-            let mut patch = json!({ self.key("run"): &text });
+            let mut patch = json!({});
+            if is_due {
+                patch[self.key("run")] = json!(&text);
+            }
             if said.request.is_some() {
                 patch[self.key("request")] = Value::Null;
             }
             let request = said.request.and_then(|text| serde_json::from_str(text).ok());
-            Ok((Some(patch), (heard, request)))
+            Ok(((patch != json!({})).then_some(patch), (heard, request)))
         })?;
         let mut seen = self.seen();
         seen.heard = heard;
         if request.is_some() {
             seen.request = request;
         }
+        let written = if is_due { Some((Instant::now(), does)) } else { seen.written.take() };
+        drop(seen);
+        let beat = json!({ "data": { self.key("beat"): count.to_string() } });
+        // Fails with the manifests of an earlier version: then the run's state stands for the heartbeat.
+        let is_sent =
+            !heard.is_taken && self.cluster.api.patch(&self.cluster.map.of_beats(), &beat).is_ok();
+        self.seen().written = written.filter(|_| is_sent);
         Ok(())
     }
 

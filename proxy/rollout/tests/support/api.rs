@@ -18,6 +18,10 @@ use super::{Place, Process, routes};
 #[derive(Default)]
 pub(crate) struct Object {
     pub(crate) data: BTreeMap<String, String>,
+    /// The data of the ConfigMap of heartbeats; `None` if the manifests have none.
+    pub(crate) beats: Option<BTreeMap<String, String>>,
+    /// The bytes that all watchers have got.
+    pub(crate) sent: usize,
     version: u64,
     /// Whether somebody else changes the split after each request.
     pub(crate) contended: bool,
@@ -42,7 +46,8 @@ impl Api {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let object = Arc::<Mutex<Object>>::default();
+        let beats = Some(BTreeMap::new());
+        let object = Arc::new(Mutex::new(Object { beats, ..Object::default() }));
         let shared = Arc::clone(&object);
         // Ends with the test process.
         thread::spawn(move || {
@@ -103,9 +108,13 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
     reader.read_exact(&mut body).ok()?;
     let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
+    let beats = "/api/v1/namespaces/qr/configmaps/split-beats http/1.1";
     let watch = "/api/v1/namespaces/qr/configmaps?watch=true&fieldselector=metadata.name%3dsplit";
     if head[0].starts_with(&format!("get {watch}&timeoutseconds=10 ")) {
-        return watched(stream, object);
+        return watched(stream, object, false);
+    }
+    if head[0].starts_with(&format!("get {watch}-beats&timeoutseconds=10 ")) {
+        return watched(stream, object, true);
     }
     let mut object = object.lock().unwrap();
     if object.away {
@@ -116,6 +125,16 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
         ("patch", requested) if requested == path => {
             assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
             patched(&mut object, &serde_json::from_slice(&body).unwrap())
+        }
+        (verb, requested) if requested == beats && object.beats.is_some() => {
+            let data = object.beats.as_mut().unwrap();
+            if verb == "patch" {
+                let patch: Value = serde_json::from_slice(&body).unwrap();
+                for (key, beat) in patch["data"].as_object().unwrap() {
+                    data.insert(key.clone(), beat.as_str().unwrap().to_owned());
+                }
+            }
+            (200, json!({ "data": data }))
         }
         (verb, requested) if requested.starts_with(HTTP_ROUTES) => {
             let name = requested[HTTP_ROUTES.len()..].split(' ').next().unwrap();
@@ -139,11 +158,11 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
 }
 
 /// Sends the object and each change of it for a second. `None` if the connection ended.
-fn watched(stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
+fn watched(stream: &TcpStream, object: &Mutex<Object>, is_of_beats: bool) -> Option<()> {
     let send = |text: String| write!(&*stream, "{:x}\r\n{text}\r\n", text.len()).ok();
     let until = Instant::now() + Duration::from_secs(1);
     let mut last = None;
-    object.lock().unwrap().watches += 1;
+    object.lock().unwrap().watches += usize::from(!is_of_beats);
     while Instant::now() < until {
         let mut object = object.lock().unwrap();
         if object.away {
@@ -152,15 +171,20 @@ fn watched(stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
         if last.is_none() {
             write!(&*stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").ok()?;
         }
-        if std::mem::take(&mut object.forgets) {
+        if !is_of_beats && std::mem::take(&mut object.forgets) {
             let status = json!({ "code": 410, "message": "too old resource version" });
             return send(json!({ "type": "ERROR", "object": status }).to_string() + "\n").and(None);
         }
-        let now = shown(&object);
-        drop(object);
+        let now = match is_of_beats {
+            true => json!({ "data": object.beats.as_ref()? }),
+            false => shown(&object),
+        };
         if last.as_ref() != Some(&now) {
             let kind = if last.is_none() { "ADDED" } else { "MODIFIED" };
-            send(json!({ "type": kind, "object": now }).to_string() + "\n")?;
+            let text = json!({ "type": kind, "object": now }).to_string() + "\n";
+            object.sent += text.len();
+            drop(object);
+            send(text)?;
             last = Some(now);
         }
         thread::sleep(Duration::from_millis(10));

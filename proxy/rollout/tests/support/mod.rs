@@ -66,8 +66,13 @@ impl Place {
 
     /// Starts with these routes, with 0% on the new side.
     pub(crate) fn with(routes: &[Route]) -> Self {
+        Place::within(&std::env::temp_dir(), routes)
+    }
+
+    /// As [`Place::with`], in a temporary folder below `parent`.
+    pub(crate) fn within(parent: &Path, routes: &[Route]) -> Self {
         let readable = Permissions::from_mode(0o755);
-        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+        let folder = tempfile::Builder::new().permissions(readable).tempdir_in(parent).unwrap();
         let at = Addresses::free();
         write_configuration(&folder.path().join("nginx"), &at, routes);
         let backends = start_backends(folder.path(), &at);
