@@ -49,6 +49,14 @@ impl Plan {
         let file = nginx.route_file()?;
         let gates = judge::gates(self.gates.as_deref(), &file)?;
         let split = rollout::current(&nginx.route_dir())?;
+        if file.file.gateway.is_some() {
+            println!(
+                "A gateway's counters show no outages and no slow or empty answers: none is judged."
+            );
+        }
+        if !file.mirrors() {
+            println!("The shadow gets no requests: no answers are compared.");
+        }
         let prometheus = self.on.place.prometheus()?;
         let pace = judge::pace(&gates, &prometheus, &nginx.route, &split, *self.past)?;
         let Pace { requests, compared, .. } = pace;

@@ -4,7 +4,7 @@ use std::env;
 use std::process::ExitCode;
 
 use anstream::print;
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use rustix::process::{getgid, getuid};
 
