@@ -7,7 +7,7 @@ use http::HeaderValue;
 /// The most workers by default; further processors are left to `/qrcode`.
 const MOST_WORKERS: usize = 4;
 
-/// clap takes a `Vec` or an `Option` for an argument that may be repeated or left out, unless their path is written out.
+// clap takes a `Vec` or an `Option` for an argument that may be repeated or left out, unless their path is written out.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ApiArguments {
     /// Threads for slow work of /v1/, such as shapes and decoding; 0 means one for each processor, at most 4
@@ -34,7 +34,7 @@ pub(crate) struct ApiArguments {
 fn services(text: &str) -> Result<Vec<Service>, &'static str> {
     let mut services = Vec::new();
     for name in text.split(',').map(str::trim).filter(|_| text != "none") {
-        let service = name.parse();
+        let service = name.parse::<Service>();
         let service =
             service.map_err(|_| "use goqr, quickchart or google, with commas between them")?;
         if services.contains(&service) {

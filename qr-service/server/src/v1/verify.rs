@@ -219,7 +219,8 @@ fn render_art(art: &Artwork<'_>, scale: f64, page: Color) -> GreyImage {
 
 /// For each pixel of a resampled line, the pixels of before that it covers and their shares of it.
 fn spans(before: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
-    let pixels = (before as f64 * scale).ceil().max(1.0) as usize;
+    // Without a pixel that only an error of rounding makes.
+    let pixels = (before as f64 * scale - 1e-9).ceil().max(1.0) as usize;
     let span = |px: usize| {
         let (start, end) = (px as f64 / scale, (px + 1) as f64 / scale);
         let covered = start as usize..(end.ceil() as usize).min(before);

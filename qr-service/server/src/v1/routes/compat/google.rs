@@ -12,7 +12,7 @@ use super::super::bodies::{in_time, read_whole};
 use super::drawing::{Drawing, MAX_SIZE_PX, draw, line_with, symbol, wrong};
 use super::fields::{Fields, Plus, latin1, text};
 use super::raster::{PixelFormat, Placement};
-use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
+use super::{Client, MAX_BODY_BYTES, refuse};
 use crate::v1::fault::{Fault, Refusal};
 use crate::v1::options::{Bytes, LevelName, Mode, Options};
 
@@ -31,7 +31,7 @@ pub(super) async fn answer(State(api): Shared, request: Request) -> Result<Respo
     let fields = match parts.method {
         Method::GET | Method::HEAD => query,
         Method::POST => posted(&parts, body, query).await?,
-        _ => return Ok(refuse_method()),
+        _ => return Err(Refusal::Method("GET, HEAD, POST")),
     };
     let made = api.pool.run(move || {
         let (options, picture) = read(&fields)?;

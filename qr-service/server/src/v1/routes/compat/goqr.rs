@@ -10,7 +10,7 @@ use super::super::Shared;
 use super::drawing::{Drawing, draw, line_with, wrong};
 use super::fields::{Fields, Plus, latin1, text};
 use super::raster::{PixelFormat, Placement};
-use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
+use super::{Client, MAX_BODY_BYTES, refuse};
 use crate::v1::fault::{Fault, Refusal};
 use crate::v1::options::{Bytes, Ink, LevelName, Options};
 
@@ -32,10 +32,7 @@ const MOST_UNITS: u32 = 1_000_000;
 /// Answers `/v1/create-qr-code/`.
 pub(super) async fn create(State(api): Shared, request: Request) -> Result<Response, Refusal> {
     let client = Client::of(&request);
-    let fields = match read_fields(request, MAX_BODY_BYTES).await? {
-        Ok(fields) => fields,
-        Err(refused) => return Ok(refused),
-    };
+    let fields = read_fields(request, MAX_BODY_BYTES).await?;
     let made = api.pool.run(move || {
         let (options, picture) = read(&fields)?;
         Ok::<_, Fault>((picture.content_type(), draw(&options, &picture)?))
@@ -46,22 +43,18 @@ pub(super) async fn create(State(api): Shared, request: Request) -> Result<Respo
     })
 }
 
-/// The parameters of a request, with those of the query last, so that they override those of the body. For a wrong
-/// method the inner error is the answer.
-pub(super) async fn read_fields(
-    request: Request,
-    limit: usize,
-) -> Result<Result<Fields, Response>, Refusal> {
+/// The parameters of a request, with those of the query last, so that they override those of the body.
+pub(super) async fn read_fields(request: Request, limit: usize) -> Result<Fields, Refusal> {
     let (parts, body) = request.into_parts();
     let query = Fields::of_uri(&parts.uri, Plus::IsSpace);
     match parts.method {
-        Method::GET | Method::HEAD => Ok(Ok(query)),
+        Method::GET | Method::HEAD => Ok(query),
         Method::POST => {
             let form = Fields::of_body(&parts.headers, body, limit).await?.unwrap_or_default();
             // goQR runs on PHP, which takes the last of repeated parameters.
-            Ok(Ok(form.then(query)))
+            Ok(form.then(query))
         }
-        _ => Ok(Err(refuse_method())),
+        _ => Err(Refusal::Method("GET, HEAD, POST")),
     }
 }
 

@@ -24,8 +24,7 @@ pub(super) async fn read(State(api): Shared, request: Request) -> Result<Respons
     let _upload = api.upload(request.headers(), MAX_FILE_BYTES + FORM_BYTES)?;
     let uri = request.uri().clone();
     let fields = match goqr::read_fields(request, MAX_FILE_BYTES + FORM_BYTES).await {
-        Ok(Ok(fields)) => fields,
-        Ok(Err(refused)) => return Ok(refused),
+        Ok(fields) => fields,
         Err(Refusal::LongBody { .. }) => {
             return Ok(written(&Fields::of_uri(&uri, Plus::IsSpace), &[Err(TOO_BIG)]));
         }

@@ -33,7 +33,7 @@ use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, post};
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use strum::EnumString;
 use xxhash_rust::xxh3::xxh3_64;
@@ -160,11 +160,6 @@ impl Client {
 /// An answer 400 with one line of text.
 fn refuse(line: &str) -> Response {
     uncached(StatusCode::BAD_REQUEST, "text/plain; charset=utf-8", format!("{line}\n"))
-}
-
-fn refuse_method() -> Response {
-    let line = refuse("use GET or POST");
-    (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD, POST")], line).into_response()
 }
 
 /// An answer with a body of this media type.
