@@ -48,7 +48,7 @@ fn the_last_line_of_the_connection_from_this_server_is_the_cut_answer() {
     let line = |side: &str, connection: u64| {
         let port = if side == "new" { 1 } else { 2 };
         format!(
-            "1.000\ta\t{side}\t{side}\t200\t0.001\t9\t[::1]:{port}\tGET\ti\tt\tp\tc\t200\t0\t0\t0\t9\t\t\t{connection}\t1\t\n"
+            "1.000\ta\t{side}\t{side}\t200\t0.001\t9\t[::1]:{port}\tGET\ti\tt\tp\tc\t200\t0\t0\t0\t9\t\t\t{connection}\t\t\t\n"
         )
     };
     let now = Instant::now();

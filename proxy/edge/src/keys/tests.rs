@@ -4,7 +4,7 @@ use super::*;
 fn count(keys: &mut Keys, second: u64, key: &str, arm: &str, status: u16) {
     let line = format!(
         "{}.000\tqrcode\t{arm}\t{arm}\t{status}\t0.001\t10\t10.0.0.1:80\tGET\
-         \t\t\t\t\t\t\t\t\t\t\t{key}\t\t\t",
+         \t\t\t\t\t\t\t\t\t\t\t{key}\t\t\t\t",
         1000 + second
     );
     keys.count(&Line::parse(line.as_bytes()).unwrap());
