@@ -381,7 +381,10 @@ fn a_units_stack_comes_back_after_its_supervisor_was_killed_and_without_its_new_
     let complaints = String::from_utf8_lossy(&verified.stderr).into_owned();
     assert!(verified.status.success() && !complaints.contains("carve.service"), "{complaints}");
     assert!(unit("a %b $c", &[]).1.contains("\"a %%b $$c\""));
-    assert!(unit("routes", &["--foreground"]).2.contains("neither --check nor --foreground"));
+    for more in [["--split", "5"], ["--mirror", "5"]] {
+        let (code, _, said) = unit("routes", &more);
+        assert!(code == Some(2) && said.contains(more[0]), "{said}");
+    }
     let (_, low, _) = unit("routes", &["--proxy-addr", "0.0.0.0:80"]);
     assert!(low.contains("CAP_NET_BIND_SERVICE") && !said.contains("CAP_"), "{low}");
 

@@ -1,6 +1,7 @@
 //! `carve unit` prints a systemd unit, so that a machine that boots has its proxy.
 
 use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anstream::print;
@@ -34,7 +35,7 @@ pub(crate) struct Unit {
 
 impl Unit {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let settings = self.up.foreground_settings()?;
+        let settings = self.up.unit_settings()?;
         let here = text(env::current_dir()?.into())?;
         ensure!(here.trim() == here && !here.contains('\n'), "{here:?} cannot stand in a unit");
         let mut command =
@@ -45,7 +46,10 @@ impl Unit {
         let is_copied = |name: &str| {
             name == "PATH" || name != SECRET && COPIED.iter().any(|it| name.starts_with(it))
         };
-        let variables = env::vars().filter(|(name, _)| is_copied(name));
+        let texts = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let variables = env::vars_os().filter_map(texts).filter(|(name, _)| is_copied(name));
         let mut variables: Vec<String> = variables
             .map(|(name, value)| format!("Environment={}", quoted(&format!("{name}={value}"))))
             .collect();
@@ -64,7 +68,7 @@ impl Unit {
     }
 }
 
-fn text(word: std::ffi::OsString) -> anyhow::Result<String> {
+fn text(word: OsString) -> anyhow::Result<String> {
     word.into_string().map_err(|word| anyhow!("{word:?} is not UTF-8, as a unit must be"))
 }
 

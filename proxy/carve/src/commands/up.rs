@@ -103,12 +103,12 @@ impl Up {
         up(&settings, in_foreground)
     }
 
-    /// The settings, if they are those of a stack in the foreground: without --check and --foreground.
-    pub(super) fn foreground_settings(self) -> anyhow::Result<Settings> {
-        ensure!(
-            !self.check && !self.foreground,
-            Usage("give neither --check nor --foreground".to_owned())
-        );
+    /// The settings of a unit, which starts the stack again and again: none that would undo what was set since.
+    pub(super) fn unit_settings(self) -> anyhow::Result<Settings> {
+        let is_once = self.check || self.foreground;
+        let is_first = self.split.is_some() || self.split_key.is_some() || self.mirror.is_some();
+        let not = "give none of --check, --foreground, --split, --split-key and --mirror to a unit";
+        ensure!(!is_once && !is_first, Usage(not.to_owned()));
         self.settings()
     }
 
