@@ -179,6 +179,7 @@ http {{
             .replace("$logged_route", "$carved")
             .replace("$chosen_arm", "")
             .replace("$key_hash", "")
+            .replace("$spelling", "")
     )
 }
 

@@ -157,12 +157,19 @@ pub fn ways(
     route: &str,
     past: Duration,
 ) -> anyhow::Result<(Duration, ByName, ByName)> {
-    let counts =
-        format!("increase(edge_requests_total{{route=\"{route}\"}}[{}ms])", past.as_millis());
-    let query = format!("sum by (way) (label_join({counts}, \"way\", \"/\", \"arm\", \"side\"))");
+    let reach = past.as_millis();
+    // A series may have begun within this time, with its first count.
+    let count = |metric: &str| {
+        let all = format!("{metric}{{route=\"{route}\"}}");
+        format!(
+            "(increase({all}[{reach}ms]) and {all} offset {reach}ms or last_over_time({all}[{reach}ms]))"
+        )
+    };
+    let requests = count("edge_requests_total");
+    let query = format!("sum by (way) (label_join({requests}, \"way\", \"/\", \"arm\", \"side\"))");
     let ways = prometheus.by_label(&query, "way")?;
-    let counts = counts.replace("edge_requests_total", "edge_spellings_total");
-    let spellings = prometheus.by_label(&format!("sum by (spelling) ({counts})"), "spelling")?;
+    let query = format!("sum by (spelling) ({})", count("edge_spellings_total"));
+    let spellings = prometheus.by_label(&query, "spelling")?;
     Ok((scraped(prometheus, EDGE, past)?, ways, spellings))
 }
 
