@@ -25,13 +25,13 @@ esac
 [ -z "${NGINX_LOG_PERCENT:-}" ] || { echo "NGINX_LOG_PERCENT: set EDGE_JSON_PERCENT of edge instead" >&2 && exit 1; }
 
 # nginx' and Prometheus' files name the Services, and kustomize does not change names in files.
-case ${RAMP_KUBERNETES_URL:+${HOSTNAME:-proxy-0-0}} in
+case ${RAMP_KUBERNETES_URL:+$(uname -n)} in
 proxy-*-*-*) of=another ;;
 '' | proxy-*) of=proxy ;;
 *) of=another ;;
 esac
 [ "$of" = proxy ] || {
-    echo "$HOSTNAME is not a pod of the Deployment proxy: namePrefix and nameSuffix cannot work, set a namespace" >&2
+    echo "$(uname -n) is not a pod of the Deployment proxy: namePrefix and nameSuffix cannot work, set a namespace" >&2
     exit 1
 }
 prefix=/run/proxy

@@ -42,6 +42,7 @@ def zint(text, kind):
 
 # Modules a side by text, because qrencode takes a PNG's size as pixels per module.
 MODULES = {}
+FLAGS = ["qrencode", "--8bit", f"--margin={MARGIN}", "--level=L", "--output=-"]
 
 
 def qrencode(text, kind):
@@ -57,7 +58,7 @@ def qrencode(text, kind):
 
 
 def run(text, *flags):
-    command = ["qrencode", "--8bit", f"--margin={MARGIN}", "--level=L", "--output=-", *flags]
+    command = [*FLAGS, *flags]
     return subprocess.run(command, input=text.encode(), capture_output=True, check=True).stdout
 
 
