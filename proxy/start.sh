@@ -25,13 +25,15 @@ esac
 [ -z "${NGINX_LOG_PERCENT:-}" ] || { echo "NGINX_LOG_PERCENT: set EDGE_JSON_PERCENT of edge instead" >&2 && exit 1; }
 
 # nginx' and Prometheus' files name the Services, and kustomize does not change names in files.
-case ${RAMP_KUBERNETES_URL:+$(uname -n)} in
+# shellcheck disable=SC3028 # the container runtime sets HOSTNAME
+case ${RAMP_KUBERNETES_URL:+${HOSTNAME:-proxy-0-0}} in
 proxy-*-*-*) of=another ;;
 '' | proxy-*) of=proxy ;;
 *) of=another ;;
 esac
 [ "$of" = proxy ] || {
-    echo "$(uname -n) is not a pod of the Deployment proxy: namePrefix and nameSuffix cannot work, set a namespace" >&2
+    # shellcheck disable=SC3028
+    echo "$HOSTNAME is not a pod of the Deployment proxy: namePrefix and nameSuffix cannot work, set a namespace" >&2
     exit 1
 }
 prefix=/run/proxy
