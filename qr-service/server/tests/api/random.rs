@@ -64,7 +64,9 @@ fn check_requests(addr: SocketAddr, seed: u64, requests: u32) -> BTreeMap<String
     let mut count = |what: &str| *counts.entry(what.to_owned()).or_default() += 1;
     for _ in 0..requests {
         let request = random_request(&mut random);
-        match ask(&mut connection(), &request) {
+        let Request { method, target, headers, body, .. } = &request;
+        let ask = || send(&mut connection(), method, target, headers, body);
+        match until_there_is_room(ask) {
             answer if answer.status == 200 => {
                 count("pictures");
                 count(request.format);
@@ -81,11 +83,10 @@ fn check_requests(addr: SocketAddr, seed: u64, requests: u32) -> BTreeMap<String
     counts
 }
 
-/// Sends a request, again while the service is too busy.
-fn ask(stream: &mut BufReader<TcpStream>, request: &Request) -> Answer {
+/// The answer to a request that is sent again while the service is too busy.
+fn until_there_is_room(mut ask: impl FnMut() -> Answer) -> Answer {
     loop {
-        let Request { method, target, headers, body, .. } = request;
-        let answer = send(stream, method, target, headers, body);
+        let answer = ask();
         if answer.status != 503 {
             return answer;
         }
@@ -143,8 +144,8 @@ fn read_again(
             return "by rqrr";
         }
     }
-    let read = send(stream, "POST", "/v1/decode", "content-type: image/png\r\n", &png_of(&picture));
-    let read = read.json();
+    let (kind, png) = ("content-type: image/png\r\n", png_of(&picture));
+    let read = until_there_is_room(|| send(stream, "POST", "/v1/decode", kind, &png)).json();
     let symbol = &read["symbols"][0];
     let version = answer.header("x-qr-version").unwrap();
     let is_same = symbol["data"] == STANDARD.encode(&request.message);
