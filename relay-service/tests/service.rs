@@ -5,28 +5,16 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use service_kit::testing::{Service, connect, eventually, exchange, get};
+use support::clients::{put, receive};
 use support::{metric, relay_service};
 
 fn waiting(service: &Service, keys: f64) -> impl FnMut() -> bool + '_ {
     move || metric(service, "relay_waiting_keys") == keys
-}
-
-fn receive(addr: SocketAddr, key: &str) -> TcpStream {
-    let mut stream = connect(addr);
-    write!(stream, "GET /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
-    stream
-}
-
-fn put(key: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "PUT /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    )
 }
 
 fn rest(mut stream: TcpStream) -> String {
