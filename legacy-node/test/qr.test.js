@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { loadGenerator } from '../src/qr/generators/index.js';
 import { splitIntoSegments } from '../src/qr/segments.js';
 import { decodeQr, pngSize } from './support/decoder.js';
+import { randomText, seededRandom } from './support/texts.js';
 
 /**
  * Characters that versions 1 to 15 hold at level L in one mode (ISO/IEC 18004, table 7); texts are
@@ -106,29 +107,4 @@ function fewestBits(text) {
     if (cheapest < best) best = Math.min(best, cheapest + fewestBits(text.slice(end)));
   }
   return best;
-}
-
-/** Text of 1 to 512 bytes: characters of 1 to 4 bytes, controls included, and runs of digits. */
-function randomText(random) {
-  const target = 1 + random(512);
-  let text = '';
-  for (;;) {
-    const limit = [0x80, 0x80, 0x800, 0x10000, 0x110000][random(5)];
-    let code = random(limit);
-    if (code >= 0xd800 && code <= 0xdfff) code -= 0x800;
-    const next = random(4) === 0 ? '7'.repeat(1 + random(12)) : String.fromCodePoint(code);
-    if (Buffer.byteLength(text + next) > target) return text || 'x';
-    text += next;
-  }
-}
-
-/** Mulberry32: the same cases in every run. */
-function seededRandom(seed) {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
 }

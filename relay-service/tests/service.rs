@@ -5,28 +5,16 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use service_kit::testing::{Service, connect, eventually, exchange, get};
+use support::clients::{put, receive};
 use support::{metric, relay_service};
 
 fn waiting(service: &Service, keys: f64) -> impl FnMut() -> bool + '_ {
     move || metric(service, "relay_waiting_keys") == keys
-}
-
-fn receive(addr: SocketAddr, key: &str) -> TcpStream {
-    let mut stream = connect(addr);
-    write!(stream, "GET /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
-    stream
-}
-
-fn put(key: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "PUT /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    )
 }
 
 fn rest(mut stream: TcpStream) -> String {
@@ -159,6 +147,12 @@ fn pairs_and_waits_count_by_their_end_and_keys_that_wait_show_as_digests() {
     let receiver = receive(service.addr, "first-key");
     eventually("it waits", waiting(&service, 1.0));
     assert_eq!(body(&get(service.admin_addr, "/waiting")), "e013b66085d89ea8\n");
+    for (key, status) in [("/p/first-key", 204), ("/p/second-key", 404)] {
+        let request =
+            format!("GET /held HTTP/1.1\r\nhost: x\r\nx-key: {key}\r\nconnection: close\r\n\r\n");
+        let answer = exchange(service.admin_addr, &request);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{key}: {answer}");
+    }
     exchange(service.addr, &put("first-key", "content"));
     rest(receiver);
     // This one leaves, and the next one waits for too long.
@@ -172,6 +166,8 @@ fn pairs_and_waits_count_by_their_end_and_keys_that_wait_show_as_digests() {
         ("relay_pairs_total{end=\"cut\"}", 0.0),
         ("relay_unpaired_total{end=\"expired\"}", 1.0),
         ("relay_received_bytes_total", 7.0),
+        ("http_requests_total{method=\"GET\",status=\"503\"}", 1.0),
+        ("http_requests_total{method=\"PUT\",status=\"200\"}", 1.0),
         ("relay_pairing_seconds_count", 1.0),
         ("relay_stream_seconds_count", 1.0),
     ] {
@@ -195,6 +191,10 @@ fn a_stream_that_outlasts_the_drain_is_cut_and_its_receiver_told_so() {
     // A reset, or an end before the length that the head says.
     let _ = receiver.read_to_end(&mut got);
     assert!(got.ends_with(b"\r\n\r\n12"), "{}", got.escape_ascii());
+    // The log says that the service cut it, and after how much.
+    let log = service.rest_of_log();
+    let cut = log.lines().find(|line| line.contains("a stream was cut"));
+    assert!(cut.is_some_and(|line| line.contains("\"bytes\":2")), "{log}");
 }
 
 fn body(answer: &str) -> &str {

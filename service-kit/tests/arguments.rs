@@ -1,10 +1,11 @@
 //! Messages for bad flags and variables.
 
 use std::num::NonZeroUsize;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use service_kit::arguments::{check_listeners, line, timeout};
+use service_kit::arguments::{Usage, check_listeners, exit_code, line, timeout};
 
 #[derive(Parser, Debug)]
 #[command(name = "program")]
@@ -43,6 +44,23 @@ fn a_bad_value_is_reported_in_one_line_with_flag_variable_and_reason() {
         ),
     ] {
         assert_eq!(message(&["program", args[0], args[1]]), Some(expected));
+    }
+}
+
+#[test]
+fn a_year_is_not_too_long() {
+    let arguments = Arguments::try_parse_from(["program", "--wait", "366days"]).expect("a year");
+    assert_eq!(arguments.wait, Some(Duration::from_secs(31_622_400)));
+}
+
+#[test]
+fn wrong_usage_has_a_code_of_its_own() {
+    for (outcome, code) in [
+        (Ok(ExitCode::from(7)), 7),
+        (Err(Usage("it is wrong".to_owned()).into()), 2),
+        (Err(anyhow::anyhow!("it failed")), 4),
+    ] {
+        assert_eq!(exit_code("program", outcome, 4), ExitCode::from(code));
     }
 }
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::process::Command;
-
-use service_kit::testing::{Service, exchange};
+use service_kit::testing::{Service, exchange, on_free_ports};
 
 /// Paths and their statuses: a picture, an error of a route, the API, an unknown route.
 #[cfg(feature = "api")]
@@ -19,9 +17,7 @@ const ROUTES: [(&str, u16); 5] = [
 const ROUTES: [(&str, u16); 3] = [("/qrcode?text=a", 200), ("/qrcode", 400), ("/nothing", 404)];
 
 fn start() -> Service {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
-    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
-    Service::start(&mut command)
+    Service::start(&mut on_free_ports(env!("CARGO_BIN_EXE_qr-service"), "QR_"))
 }
 
 /// Tells whether there is exactly one answer, and it has this status.

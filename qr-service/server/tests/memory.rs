@@ -6,11 +6,10 @@
 use std::fmt::Write as _;
 use std::io::{BufReader, Write};
 use std::net::SocketAddr;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use service_kit::testing::{Service, connect, exchange, read_status};
+use service_kit::testing::{Service, connect, exchange, on_free_ports, read_status, status_bytes};
 
 /// The most memory of the process, without its code, which the kernel maps from its file.
 const MOST_BYTES: u64 = 5_000_000;
@@ -78,18 +77,9 @@ fn scrape(service: &Service) -> (String, Duration) {
     (body.to_owned(), start.elapsed())
 }
 
-/// Returns the process's resident memory that is not mapped from a file, in bytes.
-fn own_resident_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
-}
-
 #[test]
 fn memory_series_and_scrapes_stay_small_under_any_requests() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
-    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
-    let service = Service::start(&mut command);
+    let service = Service::start(&mut on_free_ports(env!("CARGO_BIN_EXE_qr-service"), "QR_"));
     let all: Vec<Exchange> = pictures().chain(errors()).chain(others()).collect();
 
     let (mut scrapes, mut peak) = (Vec::new(), 0);
@@ -103,7 +93,7 @@ fn memory_series_and_scrapes_stay_small_under_any_requests() {
             .collect();
         while !askers.iter().all(|asker| asker.is_finished()) {
             scrapes.push(scrape(&service));
-            peak = peak.max(own_resident_bytes(service.child.id()));
+            peak = peak.max(status_bytes(service.child.id(), "RssAnon:"));
             thread::sleep(Duration::from_millis(50));
         }
     });

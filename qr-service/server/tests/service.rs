@@ -7,15 +7,14 @@ use std::net::TcpStream;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use service_kit::testing::{Service, eventually, exchange, get, read_status};
+use service_kit::testing::{Service, eventually, exchange, get, on_free_ports, read_status};
 
 fn start(environment: &[(&str, &str)]) -> Service {
     Service::start(&mut command(environment))
 }
 
 fn command(environment: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
-    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    let mut command = on_free_ports(env!("CARGO_BIN_EXE_qr-service"), "QR_");
     command.envs(environment.iter().copied());
     command
 }

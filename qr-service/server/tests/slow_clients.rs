@@ -7,10 +7,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::net::SocketAddr;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use service_kit::testing::Service;
+use service_kit::testing::{Service, on_free_ports, status_bytes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -124,9 +123,7 @@ async fn ask_all(service: &Service, lasts: Duration) -> Vec<(Duration, bool)> {
 
 /// Returns the resident memory that is not mapped from a file, in bytes.
 fn resident(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    status_bytes(pid, "RssAnon:")
 }
 
 /// Returns the processor time that the process has used, in hundredths of a second.
@@ -143,8 +140,7 @@ async fn slow_clients_of_all_kinds_at_both_listeners_delay_nobody() {
     let clients = usize::try_from(each).unwrap() * KINDS.len();
     let sockets = u32::try_from(2 * clients + 500).unwrap();
     assert_eq!(service_kit::connections_up_to(sockets), sockets);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
-    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    let mut command = on_free_ports(env!("CARGO_BIN_EXE_qr-service"), "QR_");
     command.env("QR_WORKER_THREADS", "1").env("QR_IDLE_TIMEOUT", "30s");
     let service = Service::start(&mut command);
     let pid = service.child.id();

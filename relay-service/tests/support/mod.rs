@@ -18,15 +18,14 @@ use contract::relay::{all, run};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, Route};
 use serde_json::Value;
-use service_kit::testing::{Service, get};
+use service_kit::testing::{Service, get, on_free_ports};
 
 /// Scenarios under way at once.
 const CONCURRENCY: usize = 8;
 
 /// Starts a relay-service with these settings.
 pub(crate) fn relay_service(settings: &[(&str, &str)]) -> Service {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relay-service"));
-    command.env("RELAY_ADDR", "127.0.0.1:0").env("RELAY_ADMIN_ADDR", "127.0.0.1:0");
+    let mut command = on_free_ports(env!("CARGO_BIN_EXE_relay-service"), "RELAY_");
     Service::start(command.envs(settings.iter().copied()))
 }
 

@@ -4,7 +4,7 @@
 use axum::extract::{DefaultBodyLimit, Path};
 use axum::http::{Request, StatusCode};
 use axum::routing::{any, post};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 
@@ -164,16 +164,30 @@ fn a_client_that_sends_for_ever_or_nothing_is_closed() {
 }
 
 #[test]
-fn at_the_limit_a_connection_that_lingers_goes_before_one_that_is_kept() {
-    let server = start(Serving { max_connections: 2, ..serving() }, refusing().merge(hello()));
-    let mut kept = connect(server.addr());
-    assert!(ask(&mut kept).unwrap().ends_with("hello"));
+fn at_the_limit_a_connection_that_lingers_goes_before_those_that_are_kept() {
+    let server = start(Serving { max_connections: 9, ..serving() }, refusing().merge(hello()));
     let _lingers = lingering(&server);
+    let mut kept = [(); 8].map(|()| connect(server.addr()));
+    for stream in &mut kept {
+        assert!(ask(stream).unwrap().ends_with("hello"));
+    }
     // An answer has a tenth of a second to arrive.
     thread::sleep(Duration::from_millis(200));
     assert!(ask(&mut connect(server.addr())).unwrap().ends_with("hello"));
     assert_eq!(server.metric("http_connections_shed_total"), 1);
+    for stream in &mut kept {
+        assert!(ask(stream).unwrap().ends_with("hello"));
+    }
+}
+
+#[test]
+fn at_the_limit_a_connection_is_kept_until_its_next_request_may_have_come() {
+    let server = start(Serving { max_connections: 1, ..serving() }, hello());
+    let mut kept = connect(server.addr());
+    let began = Instant::now();
     assert!(ask(&mut kept).unwrap().ends_with("hello"));
+    assert!(ask(&mut connect(server.addr())).unwrap().ends_with("hello"));
+    assert!(began.elapsed() >= Duration::from_millis(100), "{:?}", began.elapsed());
 }
 
 /// Only `make test-all` runs these.

@@ -15,12 +15,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::body::HttpBody as _;
 use axum::body::{Body, Bytes};
 use axum::routing::get;
+use http_body_util::BodyExt as _;
 use prometheus_client::registry::Registry;
+use serde_json::Value;
 use service_kit::metrics::{Connections, encode};
 use service_kit::testing::{connect, eventually, exchange};
-use service_kit::{Admin, ListenAddr, Listener, Protocol, Serving};
+use service_kit::{Admin, ClientEnd, ListenAddr, Listener, Protocol, Serving};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, oneshot};
@@ -171,6 +174,18 @@ fn an_address_that_cannot_be_bound_is_named_with_its_variable() {
     assert!(reason(&error).starts_with("Address already in use"), "{error:?}");
 }
 
+/// Only a kernel without IPv6 has all addresses of IPv4 instead.
+#[test]
+fn all_addresses_are_refused_if_a_program_has_the_port_on_one() {
+    let Ok(held) = std::net::TcpListener::bind("[::1]:0") else { return };
+    let all = SocketAddr::new("::".parse().unwrap(), held.local_addr().unwrap().port());
+    // An address of nobody's, for documents (RFC 5737).
+    for addr in [all, "192.0.2.1:0".parse().unwrap()] {
+        let error = runtime().block_on(async { Listener::bind(addr, "A").err() });
+        assert!(error.is_some_and(|it| it.to_string().contains(&addr.to_string())), "{addr}");
+    }
+}
+
 #[test]
 fn at_the_limit_idle_connections_go_and_busy_ones_are_waited_for() {
     let (routes, inside, release) = waiting();
@@ -265,6 +280,47 @@ fn an_answer_that_breaks_off_ends_with_a_reset() {
     let mut stream = connect(server.addr());
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     assert!(ends_by_reset(&mut stream));
+    eventually("it is closed", || server.metric("http_connections_open") == 0);
+    assert_eq!(server.metric("http_connections_timed_out_total{phase=\"write\"}"), 0);
+}
+
+#[test]
+fn a_request_may_wait_until_its_client_has_closed_its_direction() {
+    let waits = async |axum::Extension(end): axum::Extension<ClientEnd>| {
+        end.hold().came().await;
+        "it has"
+    };
+    let routes = Router::new().route("/", get(waits));
+    let server = start(Serving { half_close: false, ..serving() }, routes);
+    let mut stream = connect(server.addr());
+    stream.write_all(REQUEST).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(receive(&mut stream).is_err(), "it waits");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert!(receive(&mut stream).unwrap().ends_with("it has"));
+}
+
+#[test]
+fn a_route_knows_how_long_a_body_is_and_a_body_that_was_read_keeps_its_connection() {
+    let sizes = async |request: axum::extract::Request| {
+        let mut body = request.into_body();
+        let told = format!("{:?} {}", body.size_hint().exact(), body.is_end_stream());
+        // Does not look for the end after the last byte.
+        let frame = body.frame().await;
+        format!("{told} {}", frame.is_some())
+    };
+    let server = start(serving(), Router::new().route("/", axum::routing::any(sizes)));
+    let mut stream = connect(server.addr());
+    for (request, told) in [
+        ("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello", "Some(5) false true"),
+        ("GET / HTTP/1.1\r\nhost: x\r\n\r\n", "Some(0) true false"),
+    ] {
+        stream.write_all(request.as_bytes()).unwrap();
+        let answer = receive(&mut stream).unwrap();
+        assert!(answer.ends_with(&format!("\r\n\r\n{told}")), "{answer}");
+        assert!(!answer.contains("connection: close"), "{answer}");
+    }
 }
 
 #[test]
@@ -325,11 +381,17 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
 #[test]
 fn a_request_that_is_on_its_way_at_a_stop_is_answered() {
     let mut server = start(serving(), hello());
-    let mut stream = connect(server.addr());
+    let (mut stream, mut kept) = (connect(server.addr()), connect(server.addr()));
+    assert!(ask(&mut kept).unwrap().ends_with("hello"));
+    // However long it has been connected.
+    thread::sleep(Duration::from_millis(1100));
     server.stop();
     thread::sleep(Duration::from_millis(100));
     assert!(ask(&mut stream).unwrap().ends_with("hello"));
     server.join();
+    // One that has had a request is told to end, and needs no time limit.
+    assert!(receive(&mut kept).is_err());
+    assert_eq!(server.metric("http_connections_timed_out_total{phase=\"idle\"}"), 0);
 }
 
 #[test]
@@ -346,6 +408,12 @@ fn a_socket_s_file_has_its_mode_and_what_is_in_use_is_not_replaced() {
     assert_eq!(reason(&bind().err().unwrap()), "another process listens there");
     drop(listener);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+
+    // What is in the way of the name under which it is bound stays, too.
+    let fresh = folder.path().join("a.sock~");
+    std::fs::create_dir(&fresh).unwrap();
+    assert!(bind().is_err());
+    assert!(fresh.is_dir());
 
     std::fs::write(&path, "mine").unwrap();
     assert_eq!(reason(&bind().err().unwrap()), "there is a file that is no socket");
@@ -427,12 +495,16 @@ fn the_metrics_of_the_process_are_those_of_the_kernel() {
     let _files = [(); 500].map(|()| std::fs::File::open("/dev/null").unwrap());
     let open = metric("process_open_fds") - before;
     assert!((450.0..550.0).contains(&open), "{open}");
-    let began = Instant::now();
-    let cpu = metric("process_cpu_seconds_total");
-    eventually("it used the processor", || metric("process_cpu_seconds_total") >= cpu + 0.05);
-    let used = metric("process_cpu_seconds_total") - cpu;
-    let cores = thread::available_parallelism().unwrap().get() as f64;
-    assert!(used < cores * (began.elapsed().as_secs_f64() + 0.1), "{used} s");
+    // User and system time in hundredths of a second (proc_pid_stat(5)).
+    let cpu = || {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let mut fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11);
+        [(); 2].map(|()| fields.next().unwrap().parse::<f64>().unwrap()).iter().sum::<f64>() / 100.0
+    };
+    eventually("it used the processor", || cpu() > 0.0);
+    let (least, told, most) = (cpu(), metric("process_cpu_seconds_total"), cpu());
+    assert!((least..=most).contains(&told), "{told} s");
+    assert_eq!(metric("log_lines_dropped_total"), 0.0);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let age = now.as_secs_f64() - metric("process_start_time_seconds");
     assert!((-2.0..3600.0).contains(&age), "{age} s");
@@ -445,4 +517,37 @@ fn metrics_that_cannot_be_encoded_are_a_500() {
     let addr = served(Admin::new(|| Err(std::fmt::Error)));
     let answer = service_kit::testing::get(addr, "/metrics");
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
+}
+
+#[test]
+fn the_class_of_an_answer_has_its_media_type_without_parameters() {
+    for (content_type, class) in [
+        ("Application/Problem+JSON; charset=utf-8", "GET 200 application/problem+json"),
+        ("image/x_a-b.c", "GET 200 image/x_a-b.c"),
+        ("", "GET 200"),
+    ] {
+        assert_eq!(service_kit::metrics::class("GET", 200, content_type), class);
+    }
+}
+
+/// The test runs itself as the process whose log it reads.
+#[test]
+fn a_log_has_a_line_of_json_for_each_event_and_only_the_place_of_a_panic() {
+    if std::env::var_os("LOGS").is_some() {
+        let _logging = service_kit::telemetry::init("kit", tracing::Level::INFO).unwrap();
+        tracing::info!(port = 7, "listening");
+        tracing::debug!("not shown");
+        assert!(thread::spawn(|| panic!("a client's text")).join().is_err());
+        return;
+    }
+    let name = "a_log_has_a_line_of_json_for_each_event_and_only_the_place_of_a_panic";
+    let mut this = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = this.args(["--exact", name, "--nocapture"]).env("LOGS", "1").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let lines: Vec<_> = lines.filter(Value::is_object).collect();
+    assert!(lines.len() == 2 && !text.contains("a client's text"), "{text}");
+    assert_eq!((&lines[0]["msg"], &lines[0]["port"]), (&"listening".into(), &7.into()));
+    assert_eq!((&lines[0]["level"], &lines[0]["service"]), (&"info".into(), &"kit".into()));
+    assert!(lines[1]["place"].as_str().unwrap().contains("main.rs:"), "{text}");
 }

@@ -25,6 +25,22 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
+/// A program whose public and admin listeners get free ports. `prefix` begins the names of its variables, and it gets
+/// no others.
+pub fn on_free_ports(program: &str, prefix: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear();
+    command.envs(["ADDR", "ADMIN_ADDR"].map(|name| (format!("{prefix}{name}"), "127.0.0.1:0")));
+    command
+}
+
+/// A line of a process's status in bytes, such as `RssAnon:`, memory that is not mapped from a file.
+pub fn status_bytes(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
 /// A running service; killed when dropped.
 pub struct Service {
     /// The process.

@@ -1,57 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { generate, generateAsync } from '../index.js';
-import { drawByCore } from './support/core.mjs';
-import { assertDecodes } from './support/decoding.mjs';
-import { randomText, seededRandom } from './support/texts.mjs';
-
-/** Checks that both functions draw qr-core's bytes. */
-async function assertSameAsCore(requests) {
-  const expected = drawByCore(requests);
-  assert.equal(expected.length, requests.length);
-  for (const [index, { text, ...options }] of requests.entries()) {
-    const what = JSON.stringify({ text, ...options });
-    assert.ok(generate(text, options).equals(expected[index]), what);
-    assert.ok((await generateAsync(text, options)).equals(expected[index]), `async ${what}`);
-  }
-}
+import { itDrawsAsCore } from './support/pictures.mjs';
 
 describe('the picture', () => {
   it('is a Buffer', () => {
     assert.ok(Buffer.isBuffer(generate('hi')));
   });
-
-  it("is qr-core's and decodes, for any Unicode text, NUL and emoji included", async () => {
-    const random = seededRandom(20261121);
-    const texts = ['\0', 'a\0b', '\0'.repeat(512), '\ufeff', '\ufffd', '\uffff', '👩‍🚀'];
-    for (let i = 0; i < 300; i++) texts.push(randomText(random));
-    await assertSameAsCore(texts.map((text) => ({ text })));
-    for (const text of texts) await assertDecodes(generate, text);
-  });
-
-  it("is qr-core's for every level, and for other sizes and margins", async () => {
-    const random = seededRandom(4);
-    const requests = [{ text: '' }, { text: 'x', size: 16384 }, { text: 'x', size: 21, margin: 0 }];
-    for (const level of 'LMQH') {
-      for (let i = 0; i < 50; i++) {
-        const text = randomText(random, 300);
-        requests.push({ text, level, size: 200 + random(1000), margin: random(9) });
-      }
-    }
-    await assertSameAsCore(requests);
-  });
-
-  it('has the documented defaults, also where options are undefined', () => {
-    const spelt = generate('x', { size: 200, margin: 4, level: 'L' });
-    for (const options of [undefined, {}, { size: undefined, margin: undefined, level: undefined }])
-      assert.ok(generate('x', options).equals(spelt));
-  });
-
-  it('shares no memory with another picture', () => {
-    const first = generate('x');
-    const before = Buffer.from(first);
-    generate('x').fill(0);
-    assert.ok(first.equals(before));
-    assert.equal(first.buffer.byteLength, first.length);
-  });
+  itDrawsAsCore(generate, { generateAsync });
 });

@@ -1,24 +1,11 @@
 /** Tests the module with every option, and that the smaller module has no part of it. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import addon from '../../node/index.js';
-import { cases, queryOf } from '../../node/test/support/cases.mjs';
+import { assertDrawsCases, cases, queryOf, resultOf } from '../../node/test/support/cases.mjs';
 import { assertDecodes } from '../../node/test/support/decoding.mjs';
 import { built, draw, generate, generateOfDraw } from './support/modules.mjs';
-
-/** Draws a case; returns the result in the form that the cases have. */
-function resultOf(options) {
-  try {
-    const { bytes, mediaType } = draw(options);
-    assert.equal(bytes.constructor, Uint8Array);
-    return { media_type: mediaType, sha256: createHash('sha256').update(bytes).digest('hex') };
-  } catch (error) {
-    assert.ok(error instanceof Error && error.code === 'ERR_QR_FAULTS', error);
-    return { faults: error.faults.map(({ parameter, code }) => `${parameter} ${code}`) };
-  }
-}
 
 /** Returns the fields of the error that a function throws, without its stack. */
 function thrownBy(call) {
@@ -40,13 +27,8 @@ function assertFailsAsAddon(options) {
 }
 
 describe('draw', () => {
-  it('gives the bytes or the faults of the service, for an object and for a query', () => {
-    assert.ok(cases.length > 30);
-    for (const { options, ...expected } of cases) {
-      assert.deepEqual(resultOf(options), expected, JSON.stringify(options));
-      assert.deepEqual(resultOf(queryOf(options)), expected, queryOf(options));
-    }
-  });
+  it('gives the bytes or the faults of the service, for an object and for a query', () =>
+    assertDrawsCases(draw, Uint8Array));
 
   it("throws the addon's error with all its faults, for an object and for a query", () => {
     const wrong = cases.filter(({ faults }) => faults);
@@ -84,7 +66,9 @@ describe('draw', () => {
     const expected = { name: 'RangeError', code: 'ERR_QR_TOO_LONG' };
     for (const options of ['text='.padEnd(2 ** 20 + 1, 'x'), { text: 'x'.repeat(2 ** 24) }])
       assert.throws(() => draw(options), expected);
-    assert.deepEqual(resultOf('text='.padEnd(2 ** 20, 'x')).faults, ['text out-of-range']);
+    assert.deepEqual(resultOf(draw, Uint8Array, 'text='.padEnd(2 ** 20, 'x')).faults, [
+      'text out-of-range',
+    ]);
   });
 
   it('decodes to any text', async () => {

@@ -1,24 +1,13 @@
 //! Tests shapes and logos.
 
-use std::io::BufReader;
 use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use service_kit::testing::connect;
 
-use crate::support::{self, Answer, of_png, of_svg, padded, read, send, start};
-
-/// Asks again while the service is too busy to answer.
-fn unless_busy(ask: impl Fn() -> Answer) -> Answer {
-    loop {
-        let answer = ask();
-        if answer.status != 503 {
-            return answer;
-        }
-    }
-}
+use crate::decode::decode;
+use crate::support::{self, Answer, of_png, of_svg, padded, post_file, read, start, unless_busy};
 
 pub(crate) fn get(addr: SocketAddr, target: &str) -> Answer {
     unless_busy(|| support::get(addr, target))
@@ -59,9 +48,7 @@ fn assert_reads(answer: &Answer, text: &str, query: &str) {
 
 /// Reads the PNG with rxing, the service's decoder, without resizing.
 fn assert_reads_with_rxing(addr: SocketAddr, answer: &Answer, text: &str, query: &str) {
-    let stream = &mut BufReader::new(connect(addr));
-    let type_of_png = "content-type: image/png\r\n";
-    let read = send(stream, "POST", "/v1/decode", type_of_png, &answer.body).json();
+    let read = decode(addr, "image/png", &answer.body).json();
     assert_eq!(read["symbols"][0]["data"], STANDARD.encode(text), "{query} {read}");
 }
 
@@ -126,8 +113,7 @@ fn post_form(addr: SocketAddr, parts: &[(&str, &[u8])]) -> Answer {
         body.extend_from_slice(&[head.as_bytes(), content, b"\r\n"].concat());
     }
     body.extend_from_slice(b"--b--\r\n");
-    let headers = "content-type: multipart/form-data; boundary=b\r\n";
-    unless_busy(|| send(&mut BufReader::new(connect(addr)), "POST", "/v1/qr.png", headers, &body))
+    post_file(addr, "/v1/qr.png", "multipart/form-data; boundary=b", &body)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use service_kit::testing::connect;
 
-use crate::support::{get, post_json, read_answer, send, start};
+use crate::support::{get, post_json, read_answer, request, send, start};
 
 #[test]
 fn a_post_gets_the_picture_of_the_query_and_bad_bodies_are_refused() {
@@ -36,8 +36,7 @@ fn a_post_gets_the_picture_of_the_query_and_bad_bodies_are_refused() {
     }
     // An answer that does not wait for the body ends its connection.
     for (headers, body) in [("content-type: text/plain\r\n", &b"a"[..]), ("", b"{}")] {
-        let mut stream = BufReader::new(connect(service.addr));
-        assert_eq!(send(&mut stream, "POST", "/v1/qr", headers, body).status, 415);
+        assert_eq!(request(service.addr, "POST", "/v1/qr", headers, body).status, 415);
     }
     assert_eq!(
         post("/v1/qr?level=L", json_type, b"{\"text\":\"a\"}").faults(),
@@ -47,8 +46,7 @@ fn a_post_gets_the_picture_of_the_query_and_bad_bodies_are_refused() {
     assert_eq!(post("/v1/qr", json_type, b"{\"text\":\"a\"}").status, 200);
     let long = format!("{{\"text\":\"{}\"}}", "a".repeat(420_000));
     assert_eq!(post("/v1/qr", json_type, long.as_bytes()).status, 413);
-    let mut stream = BufReader::new(connect(service.addr));
-    let put = send(&mut stream, "PUT", "/v1/qr?text=a", "", b"");
+    let put = request(service.addr, "PUT", "/v1/qr?text=a", "", b"");
     assert_eq!((put.status, put.header("allow")), (405, Some("GET, HEAD, POST")));
     // A body in chunks does not announce its length.
     let mut stream = BufReader::new(connect(service.addr));

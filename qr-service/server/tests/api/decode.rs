@@ -10,29 +10,14 @@ use serde_json::{Value, json};
 use service_kit::testing::connect;
 
 use crate::support::{
-    Answer, encode, get, of_png, padded, post_json, read_answer, resident_bytes, send, start,
+    Answer, encode, get, of_png, padded, png_of, post_file, post_json, read_answer, resident_bytes,
+    start,
 };
 use crate::uploads::encoded;
 
 /// Sends a picture, again while the service is too busy to read it in time.
 pub(crate) fn decode(addr: SocketAddr, media: &str, body: &[u8]) -> Answer {
-    let headers = format!("content-type: {media}\r\n");
-    loop {
-        let mut stream = BufReader::new(connect(addr));
-        let answer = send(&mut stream, "POST", "/v1/decode", &headers, body);
-        if answer.status != 503 {
-            return answer;
-        }
-    }
-}
-
-/// Returns a PNG of grey pixels.
-pub(crate) fn png_of(width: u32, height: u32, grey: &[u8]) -> Vec<u8> {
-    let mut png = Vec::new();
-    let mut encoder = png::Encoder::new(&mut png, width, height);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(grey).unwrap();
-    png
+    post_file(addr, "/v1/decode", media, body)
 }
 
 #[test]

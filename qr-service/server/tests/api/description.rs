@@ -1,11 +1,8 @@
 //! Tests that the service behaves as `/v1/openapi.json` says.
 
-use std::io::BufReader;
-
 use serde_json::{Value, json};
-use service_kit::testing::connect;
 
-use crate::support::{get, post_json, send, start};
+use crate::support::{get, post_json, request, start};
 
 #[test]
 fn the_description_has_every_parameter_with_the_limits_that_hold() {
@@ -134,6 +131,6 @@ fn a_form_is_described_without_null_and_its_logo_as_a_file() {
     let form = b"--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na\r\n--b\r\n\
         Content-Disposition: form-data; name=\"mask\"\r\n\r\nnull\r\n--b--\r\n";
     let media = "content-type: multipart/form-data; boundary=b\r\n";
-    let answer = send(&mut BufReader::new(connect(service.addr)), "POST", "/v1/qr", media, form);
+    let answer = request(service.addr, "POST", "/v1/qr", media, form);
     assert_eq!(answer.faults(), ["mask malformed"]);
 }

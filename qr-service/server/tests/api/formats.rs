@@ -1,10 +1,6 @@
 //! Tests which format is chosen, and which headers the answer has.
 
-use std::io::BufReader;
-
-use service_kit::testing::connect;
-
-use crate::support::{get, get_with, of_png, send, start};
+use crate::support::{get, get_with, of_png, request, start};
 
 #[test]
 fn every_format_is_chosen_by_extension_parameter_and_accept() {
@@ -101,11 +97,10 @@ fn a_client_that_has_the_picture_gets_304_however_it_asked() {
     {
         assert_eq!(get_with(service.addr, other, &known).status, 200, "{other}");
     }
-    let mut stream = BufReader::new(connect(service.addr));
-    let head = send(&mut stream, "HEAD", "/v1/qr.png?text=hello", "", b"");
+    let head = request(service.addr, "HEAD", "/v1/qr.png?text=hello", "", b"");
     assert_eq!(head.header("content-length"), Some(&*first.body.len().to_string()));
     assert_eq!(head.header("etag"), Some(&*tag));
-    let head = send(&mut stream, "HEAD", "/v1/qr.png?text=hello", &known, b"");
+    let head = request(service.addr, "HEAD", "/v1/qr.png?text=hello", &known, b"");
     assert_eq!((head.status, head.header("content-length")), (304, None));
 }
 
@@ -124,8 +119,8 @@ fn pages_of_all_origins_may_read_answers_unless_told_otherwise() {
     let answer = get(service.addr, "/v1/qr?text=a");
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     assert!(answer.header("access-control-expose-headers").unwrap().contains("x-qr-version"));
-    let mut stream = BufReader::new(connect(service.addr));
-    let preflight = send(&mut stream, "OPTIONS", "/v1/qr", "origin: https://a.example\r\n", b"");
+    let origin = "origin: https://a.example\r\n";
+    let preflight = request(service.addr, "OPTIONS", "/v1/qr", origin, b"");
     assert_eq!(preflight.status, 200);
     assert!(preflight.header("access-control-allow-methods").unwrap().contains("POST"));
     assert_eq!(get(service.addr, "/qrcode?text=a").header("access-control-allow-origin"), None);

@@ -4,10 +4,8 @@ use std::f64::consts::PI;
 use std::net::SocketAddr;
 
 use serde_json::Value;
-use service_kit::testing::connect;
 
-use crate::decode::png_of;
-use crate::support::{Answer, Picture, get, of_png, send, start};
+use crate::support::{Answer, Picture, get, of_png, png_of, post_file, start};
 
 const NAMES: [&str; 7] = [
     "symbol_contrast",
@@ -22,13 +20,7 @@ const NAMES: [&str; 7] = [
 const SCALE: u32 = 10;
 
 fn post(addr: SocketAddr, body: &[u8]) -> Answer {
-    loop {
-        let stream = &mut std::io::BufReader::new(connect(addr));
-        let answer = send(stream, "POST", "/v1/grade", "content-type: image/png\r\n", body);
-        if answer.status != 503 {
-            return answer;
-        }
-    }
+    post_file(addr, "/v1/grade", "image/png", body)
 }
 
 /// Returns the only symbol of a picture.

@@ -1,18 +1,17 @@
 //! Tests colours of finder patterns, gradients, frames and pictures for dark pages: their pixels in each format, what two
 //! decoders read, and what is refused.
 
-use std::io::BufReader;
 use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
-use service_kit::testing::{Service, connect};
+use service_kit::testing::Service;
 
 use crate::artwork::get;
-use crate::random::png_of;
-use crate::support::{Answer, Picture, encode, of_print, padded, read, send, start};
+use crate::decode::decode;
+use crate::support::{Answer, Picture, encode, of_print, padded, png_of, read, start};
 
 const WHITE: [u8; 3] = [255; 3];
 /// Pixels per module.
@@ -115,9 +114,8 @@ fn draw(service: &Service, format: &str, query: &str) -> Answer {
 fn assert_read(service: &Service, picture: &Picture, text: &str, about: &str) {
     let picture = padded(picture);
     assert_eq!(read(&picture, "qr").map(|it| it.text()).as_deref(), Some(text), "{about}");
-    let stream = &mut BufReader::new(connect(service.addr));
-    let type_of_png = "content-type: image/png\r\n";
-    let read = send(stream, "POST", "/v1/decode", type_of_png, &png_of(&picture)).json();
+    let png = png_of(picture.width, picture.height, &picture.grey);
+    let read = decode(service.addr, "image/png", &png).json();
     assert_eq!(read["symbols"][0]["data"], STANDARD.encode(text), "{about}: {read}");
 }
 

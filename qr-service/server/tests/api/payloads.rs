@@ -1,39 +1,26 @@
 //! Tests `/v1/payload/`: zxing-cpp reads the text that the fields give.
 
 use std::collections::BTreeSet;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use serde_json::{Value, json};
-use service_kit::testing::connect;
 
-use crate::support::{encode, get, of_png, post_json, read, send, start};
+use crate::support::{encode, get, of_png, post_json, read, start};
 
-const VEVENT: &str = "BEGIN:VEVENT\r\nSUMMARY:s\r\nDTSTART;VALUE=DATE:20260501\r\nEND:VEVENT";
-const VCARD: &str = "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Dö;;;;\r\nFN:Dö\r\nEND:VCARD\r\n";
-const SWISS: &str = "SPC\n0200\n1\nCH5800791123000889012\nS\nA\n\n\n1\nB\nCH\n\n\n\n\n\n\n\n\nCHF\n\n\n\n\n\n\n\nNON\n\n\nEPD";
-const EPC: &str = "BCD\n002\n1\nSCT\n\nW\nDE33100205000001194700\nEUR1.00";
-
+/// `cases.json` beside the code has the texts of every kind.
 #[test]
-fn every_payload_arrives_as_its_text() {
+fn a_payload_arrives_as_its_text() {
     let service = start(&[]);
-    let epc = json!({"beneficiary": "W", "iban": "DE33100205000001194700", "amount": "1"});
-    let wifi = json!({"ssid": "a;b", "password": "p:q\\12345"});
-    let swiss = json!({"iban": "CH5800791123000889012", "creditor_name": "A", "creditor_postcode": "1",
-        "creditor_town": "B"});
-    let upi = json!({"payee": "shop@bank", "name": "A B"});
     for (kind, fields, text) in [
-        ("wifi", wifi, r"WIFI:T:WPA;S:a\;b;P:p\:q\\12345;;"),
+        (
+            "wifi",
+            json!({"ssid": "a;b", "password": "p:12345\\"}),
+            r"WIFI:T:WPA;S:a\;b;P:p\:12345\\;;",
+        ),
         ("otp", json!({"secret": "JBSWY3DP", "account": "a"}), "otpauth://totp/a?secret=JBSWY3DP"),
-        ("mecard", json!({"last_name": "Doe", "phone": "1"}), "MECARD:N:Doe;TEL:1;;"),
-        ("sms", json!({"phone": "+1 2", "message": "hi"}), "SMSTO:+12:hi"),
-        ("mail", json!({"to": "a@b.c", "subject": "x y"}), "mailto:a@b.c?subject=x%20y"),
         ("geo", json!({"latitude": 52.5, "longitude": 13.25}), "geo:52.5,13.25"),
         ("gs1", json!({"elements": "(10)A-1(21)2"}), "10A-1\u{1d}212"),
-        ("event", json!({"summary": "s", "start": "2026-05-01"}), VEVENT),
-        ("vcard", json!({"last_name": "Dö"}), VCARD),
-        ("epc", epc, EPC),
-        ("swiss", swiss, SWISS),
-        ("upi", upi, "upi://pay?pa=shop@bank&pn=A%20B&cu=INR"),
+        ("mecard", json!({"last_name": "Dö"}), "MECARD:N:Dö;;"),
     ] {
         let answer = post_json(service.addr, &format!("/v1/payload/{kind}.png"), &fields);
         assert_eq!(answer.status, 200, "{kind}: {}", answer.text());
@@ -118,10 +105,7 @@ const PACKAGE: &str =
 fn the_viewer_is_that_of_its_package_and_the_page_says_what_to_read_without() {
     let service = start(&[]);
     let page = get(service.addr, "/v1/docs");
-    let file = |name: &str| {
-        let stream = &mut BufReader::new(connect(service.addr));
-        send(stream, "GET", &format!("/v1/assets/swagger-ui/{name}"), "", b"")
-    };
+    let file = |name: &str| get(service.addr, &format!("/v1/assets/swagger-ui/{name}"));
     assert!(page.text().contains("<a href=\"/v1/openapi.json\">/v1/openapi.json</a>"));
     if !std::path::Path::new(PACKAGE).exists() {
         assert_eq!(file("bundle.js").status, 404);

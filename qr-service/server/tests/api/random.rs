@@ -173,7 +173,7 @@ fn shrunk(picture: &Picture) -> Picture {
     Picture { width: picture.width.div_ceil(step as u32), height, grey }
 }
 
-pub(crate) fn png_of(picture: &Picture) -> Vec<u8> {
+fn png_of(picture: &Picture) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, picture.width, picture.height);
     encoder.set_color(png::ColorType::Grayscale);

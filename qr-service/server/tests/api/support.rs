@@ -9,7 +9,7 @@ use base64::Engine as _;
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use serde_json::Value;
-use service_kit::testing::{Service, connect};
+use service_kit::testing::{Service, connect, on_free_ports, status_bytes};
 use zxingcpp::{Barcode, BarcodeFormat, ImageFormat, ImageView};
 
 /// A PNG of 4 x 2 red pixels.
@@ -17,8 +17,7 @@ pub(crate) const LOGO: &str = "data:image/png;base64,\
     iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR42mM4IKAARwzIHABmmgeBGFJCrgAAAABJRU5ErkJggg==";
 
 pub(crate) fn start(environment: &[(&str, &str)]) -> Service {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
-    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    let mut command = on_free_ports(env!("CARGO_BIN_EXE_qr-service"), "QR_");
     Service::start(command.envs(environment.iter().copied()))
 }
 
@@ -103,13 +102,34 @@ pub(crate) fn get(addr: SocketAddr, target: &str) -> Answer {
 }
 
 pub(crate) fn get_with(addr: SocketAddr, target: &str, headers: &str) -> Answer {
-    send(&mut BufReader::new(connect(addr)), "GET", target, headers, b"")
+    request(addr, "GET", target, headers, b"")
+}
+
+/// Sends one request on a connection of its own.
+pub(crate) fn request(
+    addr: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &str,
+    body: &[u8],
+) -> Answer {
+    send(&mut BufReader::new(connect(addr)), method, target, headers, body)
+}
+
+/// Asks again while the service is too busy to answer.
+pub(crate) fn unless_busy(ask: impl Fn() -> Answer) -> Answer {
+    std::iter::repeat_with(ask).find(|answer| answer.status != 503).unwrap()
+}
+
+/// Sends a file of this media type, until the service is free to answer.
+pub(crate) fn post_file(addr: SocketAddr, target: &str, media: &str, file: &[u8]) -> Answer {
+    let head = format!("content-type: {media}\r\n");
+    unless_busy(|| request(addr, "POST", target, &head, file))
 }
 
 pub(crate) fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {
-    let body = body.to_string();
-    let stream = &mut BufReader::new(connect(addr));
-    send(stream, "POST", target, "content-type: application/json\r\n", body.as_bytes())
+    let head = "content-type: application/json\r\n";
+    request(addr, "POST", target, head, body.to_string().as_bytes())
 }
 
 /// Sends a body and reads an answer whose length is not announced.
@@ -339,6 +359,15 @@ pub(crate) fn of_rows(rows: &[Vec<bool>], scale: usize) -> Picture {
     Picture { width: width as u32, height: height as u32, grey }
 }
 
+/// Returns a PNG of grey pixels.
+pub(crate) fn png_of(width: u32, height: u32, grey: &[u8]) -> Vec<u8> {
+    let mut png = Vec::new();
+    let mut encoder = png::Encoder::new(&mut png, width, height);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(grey).unwrap();
+    png
+}
+
 /// Returns the modules of an answer in JSON.
 pub(crate) fn rows_of(answer: &Answer) -> Vec<Vec<bool>> {
     let symbol = answer.json();
@@ -401,11 +430,4 @@ pub(crate) fn files_of(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
 /// Returns the most memory that the process has had in RAM.
 pub(crate) fn resident_bytes(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")
-}
-
-/// Returns a line of the process's status, in bytes.
-pub(crate) fn status_bytes(pid: u32, name: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
 }

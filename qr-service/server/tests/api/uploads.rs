@@ -1,14 +1,14 @@
 //! Tests pictures that clients send, in every format.
 
-use std::io::{BufReader, Cursor, Write};
+use std::io::{Cursor, Write};
 
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 use image::{DynamicImage, ImageFormat};
 use serde_json::json;
-use service_kit::testing::connect;
 
-use crate::support::{get, send, start};
+use crate::decode::decode;
+use crate::support::{get, post_file, start};
 
 #[test]
 fn pictures_in_every_form_are_read() {
@@ -36,15 +36,12 @@ fn pictures_in_every_form_are_read() {
         ("webp", encoded(&DynamicImage::from(image.to_rgb8()), ImageFormat::WebP)),
         ("webp with alpha", encoded(&DynamicImage::from(image.to_rgba8()), ImageFormat::WebP)),
     ] {
-        let mut stream = BufReader::new(connect(service.addr));
-        let headers = "content-type: application/octet-stream\r\n";
-        let answer = send(&mut stream, "POST", "/v1/decode", headers, &file).json();
+        let answer = decode(service.addr, "application/octet-stream", &file).json();
         assert_eq!(answer["symbols"][0]["text"], "hello", "{what}: {answer}");
     }
     let gif = encoded(&DynamicImage::from(image.to_rgb8()), ImageFormat::Gif);
-    let mut stream = BufReader::new(connect(service.addr));
-    let headers = "content-type: application/json\r\n";
-    let answer = send(&mut stream, "POST", "/qr-read", headers, &gif_in_json(&gif)).json();
+    let body = gif_in_json(&gif);
+    let answer = post_file(service.addr, "/qr-read", "application/json", &body).json();
     assert_eq!(answer["result"], "hello");
 }
 

@@ -1,12 +1,9 @@
 //! Tests Google Image Charts: `/chart?cht=qr`.
 
-use std::io::BufReader;
 use std::net::SocketAddr;
 
-use service_kit::testing::connect;
-
 use crate::pictures::{extra, margins, picture, seen};
-use crate::support::{Answer, get, padded, read, send, start};
+use crate::support::{Answer, get, padded, read, request, start};
 
 const ON: [(&str, &str); 1] = [("QR_COMPAT", "google")];
 
@@ -60,18 +57,22 @@ fn choe_is_the_encoding_of_the_symbol() {
 #[test]
 fn a_post_has_a_form_or_the_text_as_its_body() {
     let service = start(&ON);
-    let stream = &mut BufReader::new(connect(service.addr));
     let form = "content-type: application/x-www-form-urlencoded\r\n";
-    let posted = send(stream, "POST", "/chart", form, b"cht=qr&chs=150x150&chl=a+b");
+    let posted = request(service.addr, "POST", "/chart", form, b"cht=qr&chs=150x150&chl=a+b");
     assert_eq!(seen(&posted).2, "a b");
-    let mixed = send(stream, "POST", "/chart?cht=qr&chs=150x150", form, b"chl=c");
+    let mixed = request(service.addr, "POST", "/chart?cht=qr&chs=150x150", form, b"chl=c");
     assert_eq!(seen(&mixed).2, "c");
     // zxing's server takes any body as the text, whatever its type.
-    let raw = send(stream, "POST", "/chart?cht=qr&chs=150x150", form, b"any text + more");
+    let raw = request(service.addr, "POST", "/chart?cht=qr&chs=150x150", form, b"any text + more");
     assert_eq!(seen(&raw).2, "any text + more");
-    let raw =
-        send(stream, "POST", "/chart?cht=qr&chs=150x150", "content-type: text/plain\r\n", b"d");
+    let raw = request(
+        service.addr,
+        "POST",
+        "/chart?cht=qr&chs=150x150",
+        "content-type: text/plain\r\n",
+        b"d",
+    );
     assert_eq!(seen(&raw).2, "d");
-    let put = send(&mut BufReader::new(connect(service.addr)), "PUT", "/chart", "", b"");
+    let put = request(service.addr, "PUT", "/chart", "", b"");
     assert_eq!(put.status, 405);
 }

@@ -1,13 +1,11 @@
 //! Tests goQR: `/v1/create-qr-code/` and `/v1/read-qr-code/`.
 
-use std::io::BufReader;
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use service_kit::testing::connect;
 
 use crate::pictures::{extra, margins, picture, seen};
-use crate::support::{Answer, get, send, start};
+use crate::support::{Answer, get, png_of, request, start};
 
 const ON: [(&str, &str); 1] = [("QR_COMPAT", "goqr")];
 
@@ -96,27 +94,20 @@ fn charsets_are_those_of_the_request_and_of_the_symbol() {
 #[test]
 fn a_post_has_its_parameters_in_a_form_and_the_query_comes_first() {
     let service = start(&ON);
-    let stream = &mut BufReader::new(connect(service.addr));
+    let addr = service.addr;
     let form = "content-type: application/x-www-form-urlencoded\r\n";
-    let posted = send(stream, "POST", "/v1/create-qr-code/", form, b"data=a+b&size=300x300");
+    let posted = request(addr, "POST", "/v1/create-qr-code/", form, b"data=a+b&size=300x300");
     assert_eq!(seen(&posted), (300, 300, "a b".to_owned()));
     let both =
-        send(stream, "POST", "/v1/create-qr-code/?size=100x100", form, b"data=c&size=300x300");
+        request(addr, "POST", "/v1/create-qr-code/?size=100x100", form, b"data=c&size=300x300");
     assert_eq!(seen(&both), (100, 100, "c".to_owned()));
     let parts = "content-type: multipart/form-data; boundary=b\r\n";
     let body = b"--b\r\ncontent-disposition: form-data; name=\"data\"\r\n\r\nd\r\n--b--\r\n";
-    assert_eq!(seen(&send(stream, "POST", "/v1/create-qr-code/", parts, body)).2, "d");
-    let put = send(
-        &mut BufReader::new(connect(service.addr)),
-        "PUT",
-        "/v1/create-qr-code/?data=a",
-        "",
-        b"",
-    );
+    assert_eq!(seen(&request(addr, "POST", "/v1/create-qr-code/", parts, body)).2, "d");
+    let put = request(service.addr, "PUT", "/v1/create-qr-code/?data=a", "", b"");
     assert_eq!((put.status, put.header("allow")), (405, Some("GET, HEAD, POST")));
     let long = vec![b'a'; 70_000];
-    let stream = &mut BufReader::new(connect(service.addr));
-    assert_eq!(send(stream, "POST", "/v1/create-qr-code/", form, &long).status, 413);
+    assert_eq!(request(service.addr, "POST", "/v1/create-qr-code/", form, &long).status, 413);
 }
 
 /// Sends a file as a form; `fields` come before it.
@@ -141,7 +132,7 @@ fn read_file(
     }
     body.extend_from_slice(b"--b--\r\n");
     let headers = "content-type: multipart/form-data; boundary=b\r\n";
-    send(&mut BufReader::new(connect(addr)), "POST", target, headers, &body)
+    request(addr, "POST", target, headers, &body)
 }
 
 fn of_one(data: impl Into<Value>, error: impl Into<Value>) -> Value {
@@ -183,7 +174,7 @@ fn a_picture_that_was_made_is_read_in_every_format() {
 #[test]
 fn what_cannot_be_read_is_an_error_of_the_symbol_and_nothing_is_fetched() {
     let service = start(&ON);
-    let blank = png(&[255; 40_000], 200);
+    let blank = png_of(200, 200, &[255; 40_000]);
     let read = |fields: &[(&str, &str)], file: Option<&[u8]>| {
         let answer = read_file(service.addr, "/v1/read-qr-code/", fields, file);
         assert_eq!(answer.status, 200);
@@ -212,13 +203,4 @@ fn what_cannot_be_read_is_an_error_of_the_symbol_and_nothing_is_fetched() {
         get(service.addr, "/v1/read-qr-code/").json(),
         of_one(Value::Null, "there is no file")
     );
-}
-
-fn png(grey: &[u8], width: u32) -> Vec<u8> {
-    let mut out = Vec::new();
-    let encoder = image::codecs::png::PngEncoder::new(&mut out);
-    let height = grey.len() as u32 / width;
-    image::ImageEncoder::write_image(encoder, grey, width, height, image::ExtendedColorType::L8)
-        .unwrap();
-    out
 }

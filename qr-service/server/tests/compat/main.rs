@@ -16,11 +16,8 @@ mod support;
 mod wild;
 
 use std::collections::BTreeMap;
-use std::io::BufReader;
 
-use service_kit::testing::connect;
-
-use crate::support::{Picture, get, padded, read, send, start};
+use crate::support::{Picture, get, get_with, padded, read, request, start};
 
 #[test]
 fn without_the_switch_there_are_no_such_paths() {
@@ -44,8 +41,8 @@ fn a_wrong_switch_ends_the_program_before_it_listens() {
         ("QR_SHOW_HOST", "qr.example.com:80", "without a port"),
         ("QR_SHOW_HOST", "", "without a port"),
     ] {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_qr-service"));
-        command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+        let mut command =
+            service_kit::testing::on_free_ports(env!("CARGO_BIN_EXE_qr-service"), "QR_");
         let output = command.env(name, value).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{value}: {error}");
@@ -114,9 +111,8 @@ fn requests_are_counted_as_such_and_no_log_has_their_text() {
     show::get_from(service.addr, "qr.example", "/sesame", "");
     for (method, status) in [("OPTIONS", 200), ("PUT", 405)] {
         for target in ["/qr", "/qr/batch", "/chart", "/v1/create-qr-code/", "/v1/read-qr-code/"] {
-            let stream = &mut std::io::BufReader::new(service_kit::testing::connect(service.addr));
-            let answer =
-                support::send(stream, method, target, "origin: https://a.example\r\n", b"");
+            let origin = "origin: https://a.example\r\n";
+            let answer = request(service.addr, method, target, origin, b"");
             assert_eq!(answer.status, status, "{method} {target}");
         }
     }
@@ -147,8 +143,7 @@ fn a_picture_that_the_client_has_is_not_sent_again() {
         assert!(tag.starts_with('"') && tag.len() == 18, "{tag}");
         let again = |text: &str| {
             let known = format!("If-None-Match: {tag}\r\n");
-            let stream = &mut BufReader::new(connect(service.addr));
-            send(stream, "GET", &format!("{path}{text}"), &known, b"")
+            get_with(service.addr, &format!("{path}{text}"), &known)
         };
         let known = again("a");
         assert_eq!((known.status, known.body.len()), (304, 0), "{path}");

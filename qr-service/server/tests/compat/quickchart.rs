@@ -1,14 +1,12 @@
 //! Tests QuickChart: `/qr` and `/qr/batch`.
 
-use std::io::BufReader;
 use std::net::SocketAddr;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
-use service_kit::testing::connect;
 
 use crate::pictures::{extra, margins, picture, seen};
-use crate::support::{Answer, files_of, get, post_json, send, start};
+use crate::support::{Answer, files_of, get, post_json, request, start};
 
 pub(crate) const ON: [(&str, &str); 1] = [("QR_COMPAT", "quickchart")];
 
@@ -193,8 +191,8 @@ fn what_qr_draws_qr_read_reads() {
     }
     let read = get(service.addr, "/qr-read?url=https%3A%2F%2Fexample.com%2Fa.png");
     assert!(read.text().contains("not fetched"), "{}", read.text());
-    let stream = &mut BufReader::new(connect(service.addr));
-    assert_eq!(send(stream, "POST", "/qr-read", "", &vec![b' '; 6 << 20]).status, 413);
+    let long = vec![b' '; 6 << 20];
+    assert_eq!(request(service.addr, "POST", "/qr-read", "", &long).status, 413);
 }
 
 #[test]
@@ -230,11 +228,10 @@ fn a_post_takes_json() {
     let body = json!({"text": "a+b ü", "size": 300, "margin": "2", "dark": "036", "format": "png"});
     let posted = post_json(service.addr, "/qr", &body);
     assert_eq!(seen(&posted), (300, 300, "a+b ü".to_owned()));
-    let stream = &mut BufReader::new(connect(service.addr));
-    let bad = send(stream, "POST", "/qr", "content-type: application/json\r\n", b"[1]");
+    let bad = post_json(service.addr, "/qr", &json!([1]));
     assert_eq!(bad.status, 400);
     assert!(bad.header("x-quickchart-error").unwrap().starts_with("body: "));
-    let put = send(&mut BufReader::new(connect(service.addr)), "PUT", "/qr?text=a", "", b"");
+    let put = request(service.addr, "PUT", "/qr?text=a", "", b"");
     assert_eq!((put.status, put.header("allow")), (405, Some("GET, HEAD, POST")));
 }
 
@@ -320,9 +317,8 @@ fn a_batch_with_one_wrong_code_gets_400_with_its_index() {
         let text = told["error"].as_str().unwrap();
         assert!(text.starts_with(error), "{text}");
     }
-    let stream = &mut BufReader::new(connect(service.addr));
-    assert_eq!(send(stream, "POST", "/qr/batch", "", b"{").status, 400);
+    assert_eq!(request(service.addr, "POST", "/qr/batch", "", b"{").status, 400);
     assert_eq!(get(service.addr, "/qr/batch").header("allow"), Some("POST"));
-    let stream = &mut BufReader::new(connect(service.addr));
-    assert_eq!(send(stream, "POST", "/qr/batch", "", &vec![b' '; (1 << 20) + 1]).status, 413);
+    let long = vec![b' '; (1 << 20) + 1];
+    assert_eq!(request(service.addr, "POST", "/qr/batch", "", &long).status, 413);
 }

@@ -142,7 +142,7 @@ impl Kind {
         let schema = &*self.schema;
         let text = match self.is_secret {
             true => (self.compose)(schema, values, faults),
-            false => (self.compose)(schema, &trimmed(schema, values), faults),
+            false => (self.compose)(schema, &trimmed(values), faults),
         };
         for fault in faults.iter_mut() {
             fault.allowed.retain(|name| !matches!(&**name, "text" | "data"));
@@ -182,9 +182,9 @@ impl Kind {
 }
 
 /// The values without spaces at the ends of the fields, which people copy along. Only a password may have them.
-fn trimmed(schema: &Schema, values: &Map<String, Value>) -> Map<String, Value> {
+fn trimmed(values: &Map<String, Value>) -> Map<String, Value> {
     let trim = |(name, value): (&String, &Value)| match value {
-        Value::String(text) if schema.has(name) => (name.clone(), text.trim_matches(' ').into()),
+        Value::String(text) => (name.clone(), text.trim_matches(' ').into()),
         value => (name.clone(), value.clone()),
     };
     values.iter().map(trim).collect()

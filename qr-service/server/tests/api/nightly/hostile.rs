@@ -11,10 +11,9 @@ use serde_json::{Value, json};
 use service_kit::testing::{Service, connect, eventually};
 
 use crate::artwork::{logo, uri};
-use crate::decode::png_of;
 use crate::nightly::memory::limit_bytes;
 use crate::support::{
-    files_of, get, post_in_time, post_json, post_many, resident_bytes, send, start,
+    files_of, get, png_of, post_in_time, post_json, post_many, resident_bytes, send, start,
 };
 
 /// Tells threads that an attack is over, even if its test fails.

@@ -1,16 +1,15 @@
 //! Tests the memory that the process takes when clients ask for everything expensive at once, and that it gives the
 //! memory back.
 
-use std::io::BufReader;
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
 use image::{DynamicImage, ImageFormat, RgbaImage};
 use serde_json::{Value, json};
-use service_kit::testing::{Service, connect, eventually};
+use service_kit::testing::{Service, eventually, status_bytes};
 
-use crate::support::{LOGO, get, post_many, resident_bytes, send, start, status_bytes};
+use crate::support::{LOGO, get, post_many, request, resident_bytes, start};
 use crate::uploads::{encoded, gif_in_json, interlaced_png, progressive_jpeg};
 
 /// The largest picture that is decoded in any format, and the largest in formats that take little memory.
@@ -69,8 +68,7 @@ fn uploads() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 fn post(addr: SocketAddr, target: &str, media: &str, body: &[u8]) -> u16 {
-    let mut stream = BufReader::new(connect(addr));
-    send(&mut stream, "POST", target, &format!("content-type: {media}\r\n"), body).status
+    request(addr, "POST", target, &format!("content-type: {media}\r\n"), body).status
 }
 
 /// Threads ask for everything that takes memory at once, until each was answered.
