@@ -65,7 +65,7 @@ impl ReceivedAnswer {
     /// The answer as judges see it; without its body if that was not kept.
     pub(crate) fn for_judge(&self) -> crate::judge::Answer<'_> {
         let body: &[u8] = match &self.content {
-            Content::RecentRecords(body) => body,
+            Content::Kept(body) => body,
             Content::Digested(_) => &[],
         };
         crate::judge::Answer { status: self.status.as_u16(), headers: &self.headers, body }

@@ -30,7 +30,7 @@ pub(crate) struct Limits {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    RecentRecords(Bytes),
+    Kept(Bytes),
     /// The digest of a body that was too long to keep.
     Digested(Digest),
 }
@@ -38,14 +38,14 @@ pub(crate) enum Content {
 impl Content {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
-            Content::RecentRecords(body) => body.len() as u64,
+            Content::Kept(body) => body.len() as u64,
             Content::Digested(digest) => digest.bytes(),
         }
     }
 
     pub(crate) fn digest(&self) -> Digest {
         match self {
-            Content::RecentRecords(body) => Digest::of(body),
+            Content::Kept(body) => Digest::of(body),
             Content::Digested(digest) => digest.clone(),
         }
     }
@@ -98,7 +98,7 @@ impl Collector {
     }
 
     pub(crate) fn finish(self) -> Content {
-        self.digest.map_or_else(|| Content::RecentRecords(self.kept.into()), Content::Digested)
+        self.digest.map_or_else(|| Content::Kept(self.kept.into()), Content::Digested)
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn decoded(
         .collect();
     for (left, coding) in codings.iter().enumerate().rev() {
         // Answers to HEAD, and 204 and 304, have no body.
-        let Content::RecentRecords(encoded) = &content else { break };
+        let Content::Kept(encoded) = &content else { break };
         if encoded.is_empty() {
             break;
         }

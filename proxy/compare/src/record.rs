@@ -190,7 +190,7 @@ impl ReplyRecord {
                 status: answer.status.as_u16(),
                 body: match &answer.content {
                     // Shows the body only with texts: an error's body may repeat the query.
-                    Content::RecentRecords(body) => {
+                    Content::Kept(body) => {
                         let is_short = body.len() <= MAX_SHOWN_BYTES;
                         let keep = keep_text && is_short && std::str::from_utf8(body).is_ok();
                         BodyDigest::of(body, keep)

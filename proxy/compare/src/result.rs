@@ -120,7 +120,7 @@ fn compare(
     new: &ReceivedAnswer,
 ) -> crate::judge::Verdict {
     match (&old.content, &new.content) {
-        (Content::RecentRecords(_), Content::RecentRecords(_)) => {
+        (Content::Kept(_), Content::Kept(_)) => {
             judge.compare(&asked.for_judge(), &old.for_judge(), &new.for_judge())
         }
         _ => judge.compare_digests(

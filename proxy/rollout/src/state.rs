@@ -46,7 +46,7 @@ pub enum Confirmation {
     #[default]
     Unasked,
     /// It waits.
-    RunRequest,
+    Asked,
     /// Somebody has resumed the run.
     Given,
 }

@@ -24,7 +24,7 @@ pub(super) fn of(line: usize, comparison: &Comparison) -> Option<Value> {
         expect.insert("headers".to_owned(), headers.into());
     }
     let is_of_body = |kind: &Kind| !matches!(kind, Kind::Header | Kind::Status);
-    if let Content::RecentRecords(body) = &old.content
+    if let Content::Kept(body) = &old.content
         && body.len() <= MAX_BODY_BYTES
         && let Ok(body) = std::str::from_utf8(body)
         && listed.iter().any(|it| is_of_body(&it.kind))

@@ -283,7 +283,7 @@ impl<'a> Run<'a> {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
                 Verdict::Pass if elapsed >= hold && self.state.needs_person() => {
-                    self.state.confirmation = Confirmation::RunRequest;
+                    self.state.confirmation = Confirmation::Asked;
                     self.pause("the step has passed; `carve resume` begins the last one");
                 }
                 Verdict::Pass if elapsed >= hold => return Ok(Step::Passed),
@@ -356,7 +356,7 @@ impl<'a> Run<'a> {
                 Request::Abort(back) => return Ok(Wait::End(Step::Aborted(back))),
                 Request::Pause => self.pause(&self.state.asked.on_request()),
                 Request::Resume => {
-                    let is_asked = self.state.confirmation == Confirmation::RunRequest;
+                    let is_asked = self.state.confirmation == Confirmation::Asked;
                     self.state.phase = Phase::Holding;
                     self.state.reason = String::new();
                     self.report.event(&self.state, "went_on", None);

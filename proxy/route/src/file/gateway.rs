@@ -29,9 +29,9 @@ pub struct Gateway {
 #[serde(untagged)]
 pub enum Source {
     /// A gateway whose counters are known.
-    KnownGateway(KnownGateway),
+    Known(KnownGateway),
     /// Counters of another one.
-    CounterSelector(CounterSelector),
+    Declared(CounterSelector),
 }
 
 /// A gateway whose counters are known.
@@ -143,7 +143,7 @@ impl Route {
         let sides = [("new", &self.file.new), ("old", &self.file.old)];
         let backends = sides.map(|(arm, side)| {
             let mut backend = backend(side).ok()?;
-            if self.file.gateway.as_ref()?.counts == Source::KnownGateway(KnownGateway::EnvoyGateway) {
+            if self.file.gateway.as_ref()?.counts == Source::Known(KnownGateway::EnvoyGateway) {
                 // Without a filter for each backend, Envoy counts both in one cluster.
                 let arm = json!([{ "name": "X-Route-Arm", "value": arm }]);
                 let header = json!({ "type": "RequestHeaderModifier", "requestHeaderModifier": { "set": arm } });
@@ -163,8 +163,8 @@ impl Route {
     /// The gateway's counters; `None` if no gateway moves the route's traffic.
     pub fn counters(&self) -> Option<Counters> {
         let CounterSelector { requests, status } = match &self.file.gateway.as_ref()?.counts {
-            Source::KnownGateway(known) => known.declared(),
-            Source::CounterSelector(declared) => declared.clone(),
+            Source::Known(known) => known.declared(),
+            Source::Declared(declared) => declared.clone(),
         };
         let of = |place, side| {
             let requests = requests.replace("$object", &gateway_object(&self.name));
