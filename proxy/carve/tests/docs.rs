@@ -29,7 +29,7 @@ proxy/rollout/README.md | a lock is waited for 90 s | proxy/rollout/src/lock.rs 
 docs/operations.md | silent for 4 s | proxy/rollout/src/cluster/route.rs | SILENT: Duration = Duration::from_secs(4)
 docs/moving-traffic.md | After 30 s (`ramp.lease` | proxy/route/src/file.rs | lease: Time::seconds(30)
 proxy/edge/README.md | silent for 60 s | proxy/edge/src/follow.rs | KEEP_REPLACED: Duration = Duration::from_secs(60)
-proxy/edge/README.md | about 11 s of steady traffic | proxy/edge/src/loss.rs | LAG: Duration = Duration::from_secs(10)
+proxy/edge/README.md | its first 20 s | proxy/edge/src/loss.rs | LAG: Duration = Duration::from_secs(10)
 proxy/compare/README.md | beyond 16 MiB of bodies | proxy/compare/src/queue.rs | MAX_BODIES_BYTES: usize = 16 << 20
 proxy/compare/README.md | the last 100 mismatches | proxy/compare/src/record.rs | MAX_KEPT: usize = 100
 proxy/compare/src/judge/README.md | The next start waits 100 ms | proxy/compare/src/judge/exec/mod.rs | FIRST_WAIT: Duration = Duration::from_millis(100)

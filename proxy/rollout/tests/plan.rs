@@ -12,11 +12,11 @@ use support::prometheus::{Measured, Traffic};
 
 #[test]
 fn it_says_how_long_each_step_takes_and_proposes_steps_that_end_in_time() {
-    let place = Place::new();
-    assert!(place.fails(1, &["plan"]).contains("Prometheus at"));
+    let place = Place::with(&support::routes());
+    assert!(place.fails(1, &["plan", "qrcode"]).contains("Prometheus at"));
     let measured = Measured::start(&place);
     measured.wait_until_scraped(&place);
-    let never = place.run(&["plan", "--past", "2s"]);
+    let never = place.run(&["plan", "qrcode", "--past", "2s"]);
     assert_eq!(never.status.code(), Some(4), "{}", support::stdout(&never));
     assert!(support::stdout(&never).contains("    1%  never ends\n"));
     let unshadowed = support::stdout(&place.run(&["plan", "report", "--past", "2s"]));
@@ -25,7 +25,8 @@ fn it_says_how_long_each_step_takes_and_proposes_steps_that_end_in_time() {
 
     measured.set(Traffic { matches: 20.0, ..Traffic::FINE });
     thread::sleep(Duration::from_secs(5));
-    let said = place.succeeds(&["plan", "--past", "4s", "--steps", "1,25", "--within", "40m"]);
+    let said =
+        place.succeeds(&["plan", "qrcode", "--past", "4s", "--steps", "1,25", "--within", "40m"]);
     let rate = |said: &str| -> f64 {
         let (_, rate) = said.lines().next().unwrap().split_once("had ").unwrap();
         rate.split(' ').next().unwrap().parse().unwrap()
@@ -36,6 +37,7 @@ fn it_says_how_long_each_step_takes_and_proposes_steps_that_end_in_time() {
     let last = said.lines().last().unwrap();
     assert!(last.starts_with("Within 40m: carve ramp qrcode --steps 1,25 --hold '"), "{said}");
     // Two seconds are not even enough for the proof.
-    let said = place.fails(4, &["plan", "--past", "4s", "--hold", "1s", "--within", "2s"]);
+    let said =
+        place.fails(4, &["plan", "qrcode", "--past", "4s", "--hold", "1s", "--within", "2s"]);
     assert_eq!(said, "", "{said}");
 }

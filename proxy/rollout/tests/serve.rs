@@ -368,6 +368,6 @@ fn a_heartbeat_is_small_and_without_its_object_the_run_is_written_as_before() {
     // The manifests of an earlier version.
     stage.api.object.lock().unwrap().beats = None;
     let large = bytes_of_a_run(&stage);
-    assert!(small * 3 < large, "{small} and {large} bytes");
+    assert!(small * 2 < large, "{small} and {large} bytes");
     assert!(stage.is_held_by("ramp-a") && !stage.is_stopped());
 }

@@ -57,6 +57,10 @@ fn routes() -> Vec<Route> {
 }
 
 fn accepted(carve: &CarveFile) {
+    accepted_with(carve, &routes());
+}
+
+fn accepted_with(carve: &CarveFile, routes: &[Route]) {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let proxy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -67,10 +71,10 @@ fn accepted(carve: &CarveFile) {
         fs::write(at(name), "").unwrap(); // empty, as before any other app
     }
     fs::create_dir(at("edge")).unwrap();
-    for (name, text) in render::all(carve, &routes(), &upstreams()) {
+    for (name, text) in render::all(carve, routes, &upstreams()) {
         fs::write(at(name), text).unwrap();
     }
-    for route in routes().into_iter().filter(|route| !route.is_session()) {
+    for route in routes.iter().filter(|route| !route.is_session()) {
         let dir = at("routes").join(&route.name);
         fs::create_dir_all(&dir).unwrap();
         let name = route.variable();
@@ -102,6 +106,16 @@ fn nginx_accepts_every_setting() {
     let label = ["a"; 60].concat();
     let long = [label.as_str(); 4].join(".");
     accepted(&CarveFile::parse(&hosts.replace("LONG", &long)).unwrap());
+}
+
+/// nginx' parameters end at 4096 bytes.
+#[test]
+fn nginx_accepts_two_hundred_routes_with_long_names() {
+    let named = |number| format!("route-{number}-{}", ["a"; 20].concat());
+    let route = |number: u32| {
+        Route::parse(&named(number), &format!("path = \"/{}\"", named(number))).unwrap()
+    };
+    accepted_with(&CarveFile::default(), &(0..200).map(route).collect::<Vec<_>>());
 }
 
 fn text_of<'a>(files: &'a [(&str, String)], file: &str) -> &'a str {

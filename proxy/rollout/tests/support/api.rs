@@ -159,7 +159,10 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
 
 /// Sends the object and each change of it for a second. `None` if the connection ended.
 fn watched(stream: &TcpStream, object: &Mutex<Object>, is_of_beats: bool) -> Option<()> {
-    let send = |text: String| write!(&*stream, "{:x}\r\n{text}\r\n", text.len()).ok();
+    // In one write: a client that has got the last chunk without its end would use the connection again.
+    let send = |text: String| {
+        (&*stream).write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).ok()
+    };
     let until = Instant::now() + Duration::from_secs(1);
     let mut last = None;
     object.lock().unwrap().watches += usize::from(!is_of_beats);
@@ -182,7 +185,8 @@ fn watched(stream: &TcpStream, object: &Mutex<Object>, is_of_beats: bool) -> Opt
         if last.as_ref() != Some(&now) {
             let kind = if last.is_none() { "ADDED" } else { "MODIFIED" };
             let text = json!({ "type": kind, "object": now }).to_string() + "\n";
-            object.sent += text.len();
+            // A watch begins with the whole object, here each second.
+            object.sent += if last.is_some() { text.len() } else { 0 };
             drop(object);
             send(text)?;
             last = Some(now);

@@ -431,10 +431,10 @@ fn admin(routes: &[Route]) -> String {
     let split = || routes.iter().filter(|route| !route.is_session());
     let all: Vec<String> =
         split().map(|route| format!("\"{}\":${}_state", route.name, route.variable())).collect();
+    let (sets, last) = in_pieces(&all);
     let _ = write!(
         text,
-        "\nlocation = /split {{\n    default_type application/json;\n    return 200 '{{{}}}\\n';\n}}\n",
-        all.join(",")
+        "\nlocation = /split {{\n    default_type application/json;\n{sets}    return 200 '{{{last}}}\\n';\n}}\n",
     );
     for route in split() {
         let _ = write!(
@@ -455,15 +455,31 @@ fn admin(routes: &[Route]) -> String {
         );
     }
     // No other character needs escaping, since names and paths are checked.
-    let listed: Vec<String> = routes.iter().map(|route| for_screens(route).to_string()).collect();
+    let shown = |route: &Route| for_screens(route).to_string().replace('\'', "\\'");
+    let (sets, last) = in_pieces(&routes.iter().map(shown).collect::<Vec<_>>());
     let _ = write!(
         text,
         "\n# For screens: the routes, and the names of their sides.\n\
          location = /routes.json {{\n    default_type application/json;\n    \
-         add_header Cache-Control no-cache;\n    return 200 '[{}]\\n';\n}}\n",
-        listed.join(",").replace('\'', "\\'")
+         add_header Cache-Control no-cache;\n{sets}    return 200 '[{last}]\\n';\n}}\n",
     );
     text
+}
+
+/// Joins a list for nginx, whose parameters end at 4096 bytes: returns the directives that set variables, and the text
+/// with these variables.
+fn in_pieces(items: &[String]) -> (String, String) {
+    let (mut sets, mut last, mut piece) = (String::new(), String::new(), 0);
+    for (number, item) in items.iter().enumerate() {
+        if last.len() + item.len() > 3000 {
+            let _ = writeln!(sets, "    set $list_{piece} '{last}';");
+            last = format!("$list_{piece}");
+            piece += 1;
+        }
+        let comma = if number > 0 { "," } else { "" };
+        let _ = write!(last, "{comma}{item}");
+    }
+    (sets, last)
 }
 
 /// The data that screens show about a route.
