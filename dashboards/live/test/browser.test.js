@@ -186,7 +186,10 @@ describe('the live page', () => {
       await state.getByText('Rolled back').waitFor(PATIENCE);
       await state.getByText('Step 1 of 1 fails.').waitFor();
       const listed = await state.locator('li').allTextContents();
-      assert.deepEqual(listed.slice(0, 2), ['too-high fails: 7 (limit 5)', 'low passes: 3 (limit 5)']);
+      assert.deepEqual(listed.slice(0, 2), [
+        'too-high fails: 7 (limit 5)',
+        'low passes: 3 (limit 5)',
+      ]);
       const next = page.locator('#next');
       assert.match(await next.textContent(), /^Next: nothing by itself\. carve status qrcode says/);
       const alerts = page.locator('#alerts');
