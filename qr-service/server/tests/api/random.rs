@@ -58,20 +58,18 @@ fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
 /// Checks so many requests; returns how many had each format and each outcome.
 fn check_requests(addr: SocketAddr, seed: u64, requests: u32) -> BTreeMap<String, u32> {
     let mut random = fastrand::Rng::with_seed(17 + seed);
-    // A kept connection may end while other programs draw and decode.
-    let connection = || BufReader::new(connect(addr));
     let mut counts = BTreeMap::<String, u32>::new();
     let mut count = |what: &str| *counts.entry(what.to_owned()).or_default() += 1;
     for _ in 0..requests {
         let request = random_request(&mut random);
         let Request { method, target, headers, body, .. } = &request;
-        let ask = || send(&mut connection(), method, target, headers, body);
+        let ask = || send(&mut connection(addr), method, target, headers, body);
         match until_there_is_room(ask) {
             answer if answer.status == 200 => {
                 count("pictures");
                 count(request.format);
                 let picture = check_picture(&request, &answer);
-                count(read_again(&mut connection(), &request, &answer, &picture));
+                count(read_again(addr, &request, &answer, &picture));
             }
             answer if [400, 422].contains(&answer.status) => {
                 count("refusals");
@@ -81,6 +79,11 @@ fn check_requests(addr: SocketAddr, seed: u64, requests: u32) -> BTreeMap<String
         }
     }
     counts
+}
+
+/// A new connection: a kept one may end while other programs draw and decode.
+fn connection(addr: SocketAddr) -> BufReader<TcpStream> {
+    BufReader::new(connect(addr))
 }
 
 /// The answer to a request that is sent again while the service is too busy.
@@ -124,7 +127,7 @@ fn holds(request: &Request, bytes: &[u8]) -> bool {
 
 /// Reads the picture with another decoder: rqrr if it can, else rxing.
 fn read_again(
-    stream: &mut BufReader<TcpStream>,
+    addr: SocketAddr,
     request: &Request,
     answer: &Answer,
     picture: &Picture,
@@ -145,7 +148,9 @@ fn read_again(
         }
     }
     let (kind, png) = ("content-type: image/png\r\n", png_of(&picture));
-    let read = until_there_is_room(|| send(stream, "POST", "/v1/decode", kind, &png)).json();
+    let read =
+        until_there_is_room(|| send(&mut connection(addr), "POST", "/v1/decode", kind, &png));
+    let read = read.json();
     let symbol = &read["symbols"][0];
     let version = answer.header("x-qr-version").unwrap();
     let is_same = symbol["data"] == STANDARD.encode(&request.message);
