@@ -12,9 +12,8 @@ from collections import Counter
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
-from gateways import ADDRESS, ADMIN, API, TOP
+from gateways import ADDRESS, ADMIN, API
 
 NAMESPACE = "qr"
 CARVE = "carve-token"
@@ -24,7 +23,7 @@ CLIENTS = 8
 REQUESTS_PER_SECOND = 200
 POLL_SECONDS = 0.1
 STARTS_WITHIN_SECONDS = 60
-OLDER_OBJECTS = ["httproutes/carve-qrcode", "configmaps/split"]
+CHANGED_OBJECTS = ["httproutes/carve-qrcode", "configmaps/split"]
 # The rights that docs/gateways.md names.
 ROLE = [
     {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["split"], "verbs": ["get", "watch", "patch"]},
@@ -301,7 +300,7 @@ class Site:
         self.sides.fails = self.sides.differs = False
         self.write_route(self.route)
         self.kill_serve()
-        self.run("-n", NAMESPACE, "delete", *OLDER_OBJECTS, "--ignore-not-found")
+        self.run("-n", NAMESPACE, "delete", *CHANGED_OBJECTS, "--ignore-not-found")
         self.apply_objects()
         self.start_serve()
 

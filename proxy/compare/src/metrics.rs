@@ -21,7 +21,7 @@ use strum::VariantArray;
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Noise};
-use crate::known::Known;
+use crate::name_counts::NameCounts;
 use crate::pairs::{Event, Thresholds, Timing};
 use crate::result::Outcome;
 use crate::routes::ComparedRoute;
@@ -69,7 +69,7 @@ pub(crate) struct Metrics {
     pairs: Family<Labels<0>, Counter>,
     discordant: Family<Labels<2>, Counter>,
     answers: Family<Labels<2>, Counter>,
-    known_classes: Known,
+    classes_seen: NameCounts,
     thresholds: Mutex<HashMap<Name, Thresholds>>,
     seconds: Family<Labels<1>, Histogram>,
     bytes: Family<Labels<1>, Histogram>,
@@ -106,7 +106,7 @@ impl Metrics {
             pairs: add(shadow, "pairs", "Requests that both sides were asked"),
             discordant: add(shadow, "discordant", DISCORDANT),
             answers: add(shadow, "answers", ANSWERS),
-            known_classes: Known::new(MOST_CLASSES),
+            classes_seen: NameCounts::new(MOST_CLASSES),
             thresholds: Mutex::new(routes.iter().map(thresholds).collect()),
             seconds,
             bytes,
@@ -205,7 +205,7 @@ impl Metrics {
         {
             let media_type = answer.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
             let class = class(shape, answer.status.as_u16(), media_type.unwrap_or_default());
-            let is_known = self.known_classes.count(route, &class).is_some();
+            let is_known = self.classes_seen.count(route, &class).is_some();
             let class = if is_known { &class } else { "others" };
             let labels = [
                 ("route", Arc::clone(route)),

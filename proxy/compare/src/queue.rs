@@ -12,9 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::budget::{Budget, Turns};
-use crate::known::Known;
 use crate::metrics::Metrics;
 use crate::mirrored::MirroredRequest;
+use crate::name_counts::NameCounts;
 use crate::routes::ComparedRoute;
 
 /// The memory for the bodies of all requests that wait or are in progress. A queue holds a hundred requests, a body may
@@ -31,7 +31,7 @@ pub(crate) struct Queue {
     /// The queue of each route, by the route's name.
     senders: Arc<HashMap<String, Sender<QueuedRequest>>>,
     bytes: Arc<Semaphore>,
-    shapes: Arc<Known>,
+    shapes: Arc<NameCounts>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn queue(
         Queue {
             senders: Arc::new(senders),
             bytes,
-            shapes: Arc::new(Known::new(MOST_SHAPES)),
+            shapes: Arc::new(NameCounts::new(MOST_SHAPES)),
             metrics: metrics(),
         },
         Waiting { receivers, metrics: metrics() },

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, ensure};
 use axum::Router;
@@ -55,12 +55,12 @@ pub(super) fn gauge(inputs: Arc<Inputs>) -> Arc<Mutex<String>> {
     // Never joined: Prometheus may hang. Ends with the process.
     thread::spawn(move || {
         loop {
+            let began = Instant::now();
             let mut said = "# HELP carve_verdict The judge on the last ten minutes: 1 pass, 0 wait, -1 fail.\n\
                 # TYPE carve_verdict gauge\n"
                 .to_owned();
             for route in rollout::prepared(&inputs.dir) {
-                let judged = inputs.judge(&format!("route={route}"), b"");
-                let value = judged.map(|(_, _, it)| match it.verdict {
+                let value = inputs.judge_past(&route, PAST).map(|(_, it)| match it.verdict {
                     Verdict::Pass => 1,
                     Verdict::Inconclusive => 0,
                     Verdict::Fail => -1,
@@ -70,7 +70,8 @@ pub(super) fn gauge(inputs: Arc<Inputs>) -> Arc<Mutex<String>> {
                 }
             }
             *text.lock().unwrap_or_else(PoisonError::into_inner) = said;
-            thread::sleep(EVERY);
+            // However many routes there are, Prometheus has most of the time for others.
+            thread::sleep(EVERY.max(9 * began.elapsed()));
         }
     });
     gauge
@@ -129,6 +130,12 @@ impl Inputs {
             None => self.since(route, body),
         };
         let past = SystemTime::now().duration_since(since).context("since: it is in the future")?;
+        let (share, judgement) = self.judge_past(route, past.max(Duration::from_secs(1)))?;
+        Ok((route.to_owned(), share, judgement))
+    }
+
+    /// The share of a known route, and what the judge says of the last `past`.
+    fn judge_past(&self, route: &str, past: Duration) -> anyhow::Result<(Share, Judgement)> {
         let nginx = self.cluster.nginx(&self.dir, route);
         let split = rollout::current(&nginx.route_dir())?;
         let mut gates = judge::gates(None, &nginx.route_file()?)?;
@@ -136,9 +143,8 @@ impl Inputs {
             // Then others move the traffic, and their shares are not known here.
             gates.tests.retain(|test| test.counts != Quantity::SampleRatio);
         }
-        let past = past.max(Duration::from_secs(1));
         let judgement = judge::judge_past(&gates, &self.prometheus, route, &split, past);
-        Ok((route.to_owned(), split.share_percent, judgement))
+        Ok((split.share_percent, judgement))
     }
 
     /// Since when to judge: since a webhook's checksum first came, else since [`PAST`].

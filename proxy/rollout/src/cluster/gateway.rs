@@ -216,30 +216,36 @@ impl HttpRoute {
     /// before the route to it, and Envoy answers 500 for the time between.
     fn to_old(&self, is_late: bool) -> anyhow::Result<bool> {
         let Some(object) = self.object()? else { return Ok(true) };
-        let matches = object["spec"]["rules"][0]["matches"].as_array().map_or(0, Vec::len);
-        let patch = || {
-            let nobody = json!([{ "name": PARKED, "value": object["metadata"]["uid"] }]);
-            let path = |it| format!("/spec/rules/0/matches/{it}/headers");
-            let add = |it| json!({ "op": "add", "path": path(it), "value": nobody });
-            let patch = Value::from_iter((0..matches).map(add));
-            self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))
-        };
-        let waits = match is_parked(&object) {
-            true => is_current(&object).is_err(),
-            false => patch().is_ok(),
-        };
-        if is_late || !waits {
-            thread::sleep(if is_late { Duration::ZERO } else { SETTLES });
-            self.send("DELETE", &self.name(), None)?;
+        let is_known = is_parked(&object) && is_current(&object).is_ok();
+        if !is_late && !is_known && (is_parked(&object) || self.park(&object).is_ok()) {
+            return Ok(false);
         }
+        if !is_late && is_known {
+            thread::sleep(SETTLES);
+        }
+        self.send("DELETE", &self.name(), None)?;
         Ok(false)
+    }
+
+    /// Makes the object match no request. Fails if that cannot be: somebody has given it other rules, or no matches.
+    fn park(&self, object: &Value) -> anyhow::Result<()> {
+        let rules = object["spec"]["rules"].as_array().map_or(0, Vec::len);
+        let matches = object["spec"]["rules"][0]["matches"].as_array().map_or(0, Vec::len);
+        ensure!(rules == 1 && matches > 0, "{} has other rules", self.shown());
+        let nobody = json!([{ "name": PARKED, "value": object["metadata"]["uid"] }]);
+        let path = |it| format!("/spec/rules/0/matches/{it}/headers");
+        let add = |it| json!({ "op": "add", "path": path(it), "value": nobody });
+        let patch = Value::from_iter((0..matches).map(add));
+        self.send("PATCH", &self.name(), Some((JSON_PATCH, &patch)))
     }
 }
 
 /// Whether the object matches no request, on the way back.
 fn is_parked(object: &Value) -> bool {
     let matches = object["spec"]["rules"][0]["matches"].as_array();
-    matches.is_some_and(|all| all.iter().all(|it| it["headers"][0]["name"] == PARKED))
+    matches.is_some_and(|all| {
+        !all.is_empty() && all.iter().all(|it| it["headers"][0]["name"] == PARKED)
+    })
 }
 
 impl Traffic for HttpRoute {

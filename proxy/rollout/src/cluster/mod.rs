@@ -199,8 +199,8 @@ impl Cluster {
         }
     }
 
-    /// What the cluster's gateways cannot do for a route of the files in `files`, or carve may not, a line each. Fails
-    /// if they cannot move its traffic at all, or the API does not answer.
+    /// Lists what the cluster's gateways cannot do for a route of the files in `files`, and what carve may not. Fails if
+    /// they cannot move its traffic at all, or the API does not answer.
     pub fn lacks(&self, files: &Path, route: &str) -> anyhow::Result<Vec<String>> {
         self.http_route(files, Path::new(""), route).lacks()
     }

@@ -11,7 +11,7 @@ const GATEWAY_API: &str = "/apis/gateway.networking.k8s.io/v1";
 const PERCENTAGE_MIRROR: &str = "HTTPRouteRequestPercentageMirror";
 
 impl HttpRoute {
-    /// What carve may not do, or the gateways cannot, a line each. Fails if no traffic can be moved: the app's HTTPRoute
+    /// Lists what carve may not do and what the gateways cannot. Fails if no traffic can be moved: the app's HTTPRoute
     /// is missing, does not match the route file, or no gateway serves it; or the API does not answer.
     pub(super) fn lacks(&self) -> anyhow::Result<Vec<String>> {
         let file = self.file()?;

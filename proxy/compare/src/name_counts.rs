@@ -5,14 +5,14 @@ use std::sync::{Mutex, PoisonError};
 
 /// How often each name came.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct NameCounts {
     most: usize,
     routes: Mutex<HashMap<String, HashMap<String, u64>>>,
 }
 
-impl Known {
+impl NameCounts {
     pub(crate) fn new(most: usize) -> Self {
-        Known { most, routes: Mutex::default() }
+        NameCounts { most, routes: Mutex::default() }
     }
 
     /// Counts a name of a route. Returns how often it came; `None` for a new one if there are too many.
