@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use carve::local::{Share, Stack};
 use service_kit::testing::repository;
-use support::{EndsLoad, built};
+use support::{EndsLoad, built, said, share};
 
 /// The number of bytes after which a faulty side cuts an answer.
 const CUT_AFTER: usize = 20_000;
@@ -158,24 +158,12 @@ fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     (stack, folder)
 }
 
-/// The output of ramp.
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
-}
-
-fn share(stack: &Stack) -> String {
-    rollout::current(&stack.settings().nginx("relay").route_dir())
-        .unwrap()
-        .share_percent
-        .to_string()
-}
-
 #[test]
 fn an_equal_side_reaches_100_percent() {
     let (stack, _routes) = start(None);
     let (output, wrong) = run_under_load(&stack);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!((share(&stack).as_str(), wrong), ("100", 0));
+    assert_eq!((share(&stack, "relay").as_str(), wrong), ("100", 0));
 }
 
 #[test]
@@ -193,6 +181,6 @@ fn a_side_that_cuts_streams_is_rolled_back() {
             .any(|it| said.contains(it)),
         "{said}"
     );
-    assert_eq!(share(&stack), "0");
+    assert_eq!(share(&stack, "relay"), "0");
     assert!(wrong > 0);
 }

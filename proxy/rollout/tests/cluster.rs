@@ -91,14 +91,7 @@ fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
 fn a_cluster_stops_a_route_by_hand() {
     let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
-    let stopped = || {
-        let (_, body) = rollout::http::get(
-            &format!("http://{}/stop/qrcode", place.at.admin),
-            Duration::from_secs(5),
-        )
-        .unwrap();
-        body == "stopped\n"
-    };
+    let stopped = || place.is_stopped();
     let said = |args: &[&str]| {
         let output = from_elsewhere(&place, &api, args);
         assert!(output.status.success(), "{}", stderr(&output));
@@ -214,11 +207,7 @@ fn a_stop_by_hand_waits_for_no_proxy_and_no_dns() {
     command.env("RAMP_NGINX_DIR", "/proc/nowhere").env("RAMP_TARGET", "kubernetes");
     let since = Instant::now();
     let stop = Process(command.stderr(Stdio::null()).spawn().unwrap());
-    let is_stopped = || {
-        let url = format!("http://{}/stop/qrcode", place.at.admin);
-        rollout::http::get(&url, Duration::from_secs(1)).is_ok_and(|(_, body)| body == "stopped\n")
-    };
-    assert!(eventually(is_stopped));
+    assert!(eventually(|| place.is_stopped()));
     let took = since.elapsed();
     assert!(took < Duration::from_secs(1), "{took:?}");
     stop.signal(Signal::KILL);

@@ -5,14 +5,14 @@
 mod support;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use rollout::Route;
-use service_kit::testing::timed;
+use service_kit::testing::{CLOSE, header, read_answer, serve, timed};
 use support::{Place, eventually, routes};
 
 /// How the server treats a request.
@@ -37,17 +37,24 @@ struct Server {
 
 impl Server {
     fn start(answers: Answers) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Server { address: listener.local_addr().unwrap(), heads: Arc::default() };
-        let heads = Arc::clone(&server.heads);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let heads = Arc::clone(&heads);
-                thread::spawn(move || serve(&stream, &heads, answers));
+        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+        let seen = Arc::clone(&heads);
+        let address = serve(move |asked| {
+            asked.body()?;
+            let cached = match asked.header("x-cached") {
+                "" => String::new(),
+                cached => format!("Cache-Control: {cached}\r\n"),
+            };
+            seen.lock().unwrap().push(asked.head.clone());
+            match answers {
+                Answers::FirstOfConnection if asked.number > 0 => return Err(CLOSE.into()),
+                Answers::Never => return Err(CLOSE.into()),
+                Answers::Late(time) => thread::sleep(time),
+                Answers::FirstOfConnection | Answers::Always => {}
             }
+            asked.answer(format!("HTTP/1.1 200 OK\r\n{cached}Content-Length: 6\r\n\r\nserver"))
         });
-        server
+        Server { address, heads }
     }
 
     fn heads(&self) -> Vec<String> {
@@ -59,44 +66,6 @@ impl Server {
         let heads = std::mem::take(&mut *self.heads.lock().unwrap());
         heads.iter().map(|head| head.split(' ').next().unwrap().to_owned()).collect()
     }
-}
-
-fn serve(mut stream: &TcpStream, heads: &Mutex<Vec<String>>, answers: Answers) {
-    let mut reader = BufReader::new(stream);
-    for number in 0.. {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        let length = header(&head, "content-length").parse().unwrap_or(0);
-        if reader.read_exact(&mut vec![0; length]).is_err() {
-            return;
-        }
-        let cached = match header(&head, "x-cached") {
-            "" => String::new(),
-            cached => format!("Cache-Control: {cached}\r\n"),
-        };
-        heads.lock().unwrap().push(head);
-        match answers {
-            Answers::FirstOfConnection if number > 0 => return,
-            Answers::Never => return,
-            Answers::Late(time) => thread::sleep(time),
-            Answers::FirstOfConnection | Answers::Always => {}
-        }
-        let answer = format!("HTTP/1.1 200 OK\r\n{cached}Content-Length: 6\r\n\r\nserver");
-        if stream.write_all(answer.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// A header's value; empty if the header is missing.
-fn header<'a>(head: &'a str, name: &str) -> &'a str {
-    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
-    let found = lines.find(|(header, _)| header.eq_ignore_ascii_case(name));
-    found.map_or("", |(_, value)| value.trim())
 }
 
 /// A place with a second route, /other, whose new side is this server.
@@ -136,14 +105,7 @@ fn ask(stream: &mut TcpStream, line: &str, headers: &str, body: &str) -> (u16, S
     let request =
         format!("{line} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n{headers}\r\n{body}");
     stream.write_all(request.as_bytes()).unwrap();
-    let mut reader = BufReader::new(&*stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).unwrap() > 0, "{head}");
-    }
-    let mut body = vec![0; header(&head, "content-length").parse().unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let (status, head, body) = read_answer(&mut BufReader::new(&*stream), false);
     (status, head, String::from_utf8(body).unwrap())
 }
 
