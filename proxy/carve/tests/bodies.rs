@@ -1,9 +1,5 @@
 //! Requests with a body: nginx, both sides, the shadow and the fallback get the same bytes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -13,7 +9,8 @@ use std::time::Duration;
 
 use carve::local::{Share, Sides, Stack};
 use service_kit::testing::{CLOSE, connect, header, serve};
-use support::{get, holds_within, start};
+
+use crate::support::{get, holds_within, start};
 
 /// `client_body_buffer_size` of nginx.conf; nginx writes a longer body to a file.
 const BUFFER_BYTES: usize = 16 << 10;

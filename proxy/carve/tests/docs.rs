@@ -1,7 +1,5 @@
 //! Checks that the files, targets and alerts that documents name exist.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

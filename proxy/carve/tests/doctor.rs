@@ -1,17 +1,14 @@
 //! `carve doctor` with a real app in Node: directly, behind an nginx with the usual faults of proxies, and behind the
 //! stack of `carve up`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use service_kit::testing::{Process, certificate, eventually, repository};
-use support::{Site, said};
+
+use crate::support::{Site, said};
 
 const APP: &str = r#"
 const { createServer } = require("http");

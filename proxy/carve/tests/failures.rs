@@ -1,9 +1,5 @@
 //! What clients see when parts fail.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +10,9 @@ use carve::local::{Share, Stack, http};
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::{has_stopped, timed};
-use support::{EndsLoad, client, get, holds_within, log_lines, post_json, start};
+
+use crate::support;
+use crate::support::{EndsLoad, client, get, holds_within, log_lines, post_json, start};
 
 /// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that is not the right
 /// picture. `meanwhile` gets a function that returns how many requests qr-service and legacy-node have served. Returns

@@ -1,9 +1,5 @@
 //! `carve up` before a user's own app, and `carve apply`, with real servers in Node and Python and a real nginx.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::ops::Deref;
@@ -14,7 +10,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use service_kit::testing::{Process, certificate, holds_within};
-use support::{Site, said};
+
+use crate::support;
+use crate::support::{Site, said};
 
 /// An app that the tests of route files use too.
 fn app(file: &str, address: &str) -> Process {

@@ -1,16 +1,13 @@
 //! Follows one request through all logs and compares each line with docs/logs.md.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
 use carve::local::{Share, Stack};
 use serde_json::{Map, Value};
 use service_kit::testing::repository;
-use support::{get, log_lines, start};
+
+use crate::support::{get, log_lines, start};
 
 type Line = Map<String, Value>;
 /// Maps names to types.

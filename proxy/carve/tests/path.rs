@@ -1,9 +1,5 @@
 //! The proxy's routing, headers, limits and logs.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::collections::HashSet;
 use std::fs;
 use std::time::Duration;
@@ -11,7 +7,8 @@ use std::time::Duration;
 use carve::local::Stack;
 use contract::decode;
 use service_kit::testing::exchange;
-use support::{get, holds_within, log_lines, post_json, start};
+
+use crate::support::{get, holds_within, log_lines, post_json, start};
 
 #[test]
 fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {

@@ -1,16 +1,14 @@
 //! `carve ramp` on a real stack, with real traffic, shadow and Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use carve::local::{Share, Stack};
-use support::{EndsLoad, built, get, holds_within, said, share};
+
+use crate::support;
+use crate::support::{EndsLoad, built, get, holds_within, said, share};
 
 /// A stack whose old side serves everything, and which mirrors everything, with this program as qr-service.
 fn start(qr_service: &str) -> Stack {

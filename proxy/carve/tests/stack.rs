@@ -1,7 +1,5 @@
 //! `carve up`, `down`, `status`, `logs`, `split` and `with`, with the whole stack.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;

@@ -1,7 +1,5 @@
 //! The command line itself, as far as it needs no nginx.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::process::Command;
 
 /// Runs a command and returns its exit code, standard output and standard error.

@@ -1,14 +1,11 @@
 //! `carve compare` with files of each format, against an app in Python and the same app in Node.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::process::Output;
 
 use serde_json::{Value, json};
 use service_kit::testing::Service;
-use support::{command, in_node, in_python, routes};
+
+use crate::support::{command, in_node, in_python, routes};
 
 /// Both sides of the app, and its routes.
 struct App {

@@ -1,14 +1,11 @@
 //! Malformed answers and unusual requests.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 
 use qr_core::Level;
 use service_kit::testing::{eventually, get, status_bytes};
-use support::{
+
+use crate::support::{
     Fake, Reply, compared, error, kept, metric, mirror, picture, png_answer, png_of, start, text_of,
 };
 

@@ -1,12 +1,9 @@
 //! All differences between two answers, each with its place.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod judge_support;
-
 use compare::judge::{Digest, Verdict};
 use http::{HeaderMap, HeaderValue};
-use judge_support::{GET, answer, compare, differences, judge, shown};
+
+use crate::judge_support::{GET, answer, compare, differences, judge, shown};
 
 #[test]
 fn all_differences_are_found_each_with_its_place() {

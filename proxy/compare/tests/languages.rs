@@ -1,15 +1,12 @@
 //! Answers of two servers in different languages that are the same but differ in their bytes. The old side is in
 //! Python, the new one in Node.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use service_kit::testing::{Service, eventually, get, status_bytes};
-use support::{in_node, in_python, kept, metric, mirror_to, result_of, routes, start};
+
+use crate::support::{in_node, in_python, kept, metric, mirror_to, result_of, routes, start};
 
 /// A shadow of one route with its sides.
 struct Shadowed {

@@ -1,16 +1,13 @@
 //! The shadow as a process: the requests that it receives and sends, the records that it keeps, and its shutdown.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use qr_core::Level;
 use service_kit::testing::{eventually, exchange, get};
-use support::{
+
+use crate::support::{
     Fake, Reply, command, compared, error, kept, metric, mirror, picture, png_answer, start,
     text_of,
 };

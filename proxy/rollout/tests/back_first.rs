@@ -1,9 +1,5 @@
 //! Every way back, by a run, the watcher or by hand, stops the route first, whatever blocks the other steps.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -13,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use rollout::{Lock, Prometheus};
 use rustix::process::{Pid, Resource, Rlimit, Signal, geteuid, kill_process, prlimit};
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, route_with};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually, route_with};
 
 const LEASE: Duration = Duration::from_secs(2);
 /// The inodes of a small disk.

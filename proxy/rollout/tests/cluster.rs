@@ -1,10 +1,6 @@
 //! The split of a cluster: a ConfigMap behind a simulated Kubernetes API, and a real nginx that follows it.
 //! `make deploy-test` tests the same on a real cluster.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -16,9 +12,11 @@ use std::time::{Duration, Instant};
 use rollout::{Share, SplitChange};
 use rustix::process::Signal;
 use serde_json::json;
-use support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
-use support::homes::{self, Home};
-use support::{Place, Process, built, eventually, stderr, stdout};
+
+use crate::support;
+use crate::support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
+use crate::support::homes::{self, Home};
+use crate::support::{Place, Process, built, eventually, stderr, stdout};
 
 #[test]
 fn set_returns_once_the_proxies_serve_the_split() {

@@ -1,9 +1,5 @@
 //! A route whose traffic a gateway of the cluster moves: HTTPRoutes behind a simulated Kubernetes API.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::mem;
 use std::process::Stdio;
@@ -12,8 +8,10 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::api::{Api, from_elsewhere, in_cluster};
-use support::{Place, Process, eventually, stderr, stdout};
+
+use crate::support;
+use crate::support::api::{Api, from_elsewhere, in_cluster};
+use crate::support::{Place, Process, eventually, stderr, stdout};
 
 const FILE: &str = "path = \"/qrcode\"\nold.url = \"http://shop:3000\"\n\
     new.url = \"http://qr:80\"\nshadow.percent = 20\n[gateway]\napp = \"shop\"\ncounts = \"traefik\"\n\

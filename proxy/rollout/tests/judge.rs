@@ -1,15 +1,11 @@
 //! `carve judge`: what the tests would have decided, from a real Prometheus' history and from the kept counts.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use support::prometheus::{Measured, Traffic};
-use support::{Place, stderr, stdout};
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, stderr, stdout};
 
 fn gates(place: &Place) -> String {
     let own =

@@ -1,9 +1,5 @@
 //! What nginx repeats, refuses and trusts: kept connections, limits, clients' addresses and marks.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::io::{BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -13,7 +9,8 @@ use std::time::Duration;
 
 use rollout::Route;
 use service_kit::testing::{CLOSE, header, read_answer, serve, timed};
-use support::{Place, eventually, routes};
+
+use crate::support::{Place, eventually, routes};
 
 /// How the server treats a request.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,13 @@
 //! Three machines without Kubernetes: two proxies follow the state of the first machine over HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually};
 
 /// The time within which a rollback must be in force everywhere.
 const SOON: Duration = Duration::from_secs(1);

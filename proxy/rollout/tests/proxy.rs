@@ -1,16 +1,13 @@
 //! The fallback and the mirror of the proxy.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use service_kit::testing::serve_on;
-use support::{Place, eventually};
+
+use crate::support::{Place, eventually};
 
 #[test]
 fn only_502_503_and_504_of_the_new_side_fall_back() {

@@ -1,9 +1,5 @@
 //! `carve ramp` with a real nginx and a real Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::process::{Output, Stdio};
 use std::thread;
@@ -12,8 +8,9 @@ use std::time::Duration;
 use route::Route;
 use rustix::process::Signal;
 use service_kit::testing::timed;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, gates, routes, says, stderr, stdout};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually, gates, routes, says, stderr, stdout};
 
 fn run_args(place: &Place, hold: &str) -> Vec<String> {
     let gates = gates(place).display().to_string();

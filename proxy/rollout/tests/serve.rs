@@ -1,10 +1,6 @@
 //! `carve serve` on a cluster: runs behind a simulated Kubernetes API, in front of a real nginx and Prometheus.
 //! `make deploy-test` tests the same on a real cluster.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -14,9 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use service_kit::testing::holds_within;
-use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, built, eventually, gates, route_with, stderr, stdout};
+
+use crate::support::api::{Api, follow_copy, from_elsewhere, in_cluster};
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, built, eventually, gates, route_with, stderr, stdout};
 
 /// A proxy that follows the ConfigMap, at 0 % and with traffic that passes every gate.
 struct Stage {

@@ -1,15 +1,11 @@
 //! The share of a route of sessions: its homes read it, and nginx is not reloaded. The homes here are small servers;
 //! `carve/tests/relay.rs` uses the real ones.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
-use support::Place;
-use support::homes::{Home, nobody, place};
+use crate::support::Place;
+use crate::support::homes::{Home, nobody, place};
 
 fn share_file(place: &Place) -> PathBuf {
     place.nginx_of("relay").route_dir().join("share")

@@ -1,15 +1,13 @@
 //! `carve split` and `carve status`, with a real nginx.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::TcpListener;
 
 use rollout::{Lock, Share, SplitChange};
 use rustix::process::Signal;
-use support::{Place, eventually, routes, stderr};
+
+use crate::support;
+use crate::support::{Place, eventually, routes, stderr};
 
 #[test]
 fn the_share_is_exact_and_a_key_that_has_moved_stays_moved() {

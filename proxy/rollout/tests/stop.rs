@@ -1,9 +1,5 @@
 //! `carve rollback` and `carve watch` with a real nginx and a real Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -13,8 +9,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use service_kit::testing::{exchange, timed};
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, says, stderr};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually, says, stderr};
 
 /// Starts a run with long steps in the background.
 fn start_run(place: &Place) -> Process {

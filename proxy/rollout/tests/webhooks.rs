@@ -1,9 +1,5 @@
 //! Who is told about a run, and which changes and persons the log names.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
@@ -14,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use service_kit::testing::serve;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually};
 
 /// Collects the posted bodies. It refuses the first post with 503.
 #[derive(Clone)]

@@ -1,9 +1,5 @@
 //! Several hosts, each with its own app, in Node and Python. Nothing about one host affects another.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use route::{CarveFile, Route, SideUrl};
 use service_kit::testing::{Process, certificate};
-use support::{Front, Setup, app, ask, eventually};
+
+use crate::support::{Front, Setup, app, ask, eventually};
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
 

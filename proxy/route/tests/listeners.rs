@@ -1,16 +1,14 @@
 //! Further ways for clients to connect: TLS, HTTP/2, redirects, gRPC; and the headers that `carve.toml` adds or
 //! removes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
 use route::{CarveFile, Route};
 use service_kit::testing::{Process, certificate};
-use support::{Front, Setup, app, eventually, header};
+
+use crate::support;
+use crate::support::{Front, Setup, app, eventually, header};
 
 /// A front before an app. The folder has the certificate, and these addresses replace `A`, `B`, ...
 fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {

@@ -1,11 +1,8 @@
 //! What requests cost that an app refuses early or drops: their client hears why, and no other client notices.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use route::{CarveFile, Route, SideUrl};
-use support::{Front, Setup, app, ask, eventually};
+
+use crate::support::{Front, Setup, app, ask, eventually};
 
 /// Plain nginx 1.22 answers 502 to half of these: it goes on writing after the app has closed. Some of them still meet
 /// the moment between its last look for an answer and its next write.

@@ -1,7 +1,5 @@
 //! The files that nginx includes, checked by a real `nginx -t`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,6 @@
 //! Everything of an app that no route covers works with the front as without it, before real servers in Node and
 //! Python, with a route at 0 %.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::Command;
@@ -12,7 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use route::{CarveFile, Route};
-use support::{Front, Process, Setup, WebSocket, app, ask, connect, eventually, header, read};
+
+use crate::support::{
+    Front, Process, Setup, WebSocket, app, ask, connect, eventually, header, read,
+};
 
 /// A front before each app, with this `carve.toml` and a route that only reads.
 fn fronts(carve: &str) -> Vec<(Process, Front, SocketAddr)> {

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::prometheus::Prometheus;
-use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 use carve::local::{Key, Share, Stack, http};
 use serde_json::Value;
 use service_kit::testing::repository;
+
+use crate::support::prometheus::Prometheus;
+use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 
 /// The files of the screens. Their queries are the values named `expr`, at any depth.
 const SCREENS: [&str; 2] =

@@ -1,7 +1,6 @@
 //! Shared by the tests of a running stack.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+pub(crate) mod prometheus;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,5 @@
 //! Shared by the tests: a running shadow, fake sides, and the real programs.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

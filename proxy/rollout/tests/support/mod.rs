@@ -1,8 +1,5 @@
 //! A real nginx with the files of `proxy/`, in front of two servers that answer with the name of their side.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 pub(crate) mod api;
 pub(crate) mod gateway;
 pub(crate) mod homes;

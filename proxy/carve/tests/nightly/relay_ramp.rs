@@ -1,9 +1,5 @@
 //! `carve ramp` moves the relay on a real stack, with real pairs and Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -15,7 +11,8 @@ use std::time::Duration;
 
 use carve::local::{Share, Stack};
 use service_kit::testing::repository;
-use support::{EndsLoad, built, said, share};
+
+use crate::support::{EndsLoad, built, said, share};
 
 /// The number of bytes after which a faulty side cuts an answer.
 const CUT_AFTER: usize = 20_000;
@@ -152,7 +149,7 @@ fn play(proxy: SocketAddr, number: u32, leaves: bool) -> bool {
 fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     routes(folder.path(), new);
-    let stack = support::start(|it| {
+    let stack = crate::support::start(|it| {
         (it.split, it.routes) = (Some(Share::NONE), folder.path().to_owned());
     });
     (stack, folder)

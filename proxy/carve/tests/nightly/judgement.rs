@@ -2,11 +2,6 @@
 //! servers of this test. `JUDGEMENT_TRIES` is how often each is tried, and `JUDGEMENT_ROW` a part of the names of those
 //! that are.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stdout, reason = "how soon each row ended")]
-
-mod support;
-
 use std::collections::HashSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,7 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use service_kit::testing::{CLOSE, serve};
-use support::{EndsLoad, Site, holds_within};
+
+use crate::support::{EndsLoad, Site, holds_within};
 
 /// A request's head in lower case, and the key of its client.
 struct Asked<'a> {
