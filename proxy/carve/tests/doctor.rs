@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use service_kit::testing::{Process, certificate, eventually, repository};
+use service_kit::testing::{Process, certificate, eventually, has_all, repository};
 
 use crate::support::{Site, said};
 
@@ -131,9 +131,9 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
         ),
         "{live}"
     );
-    for same in ["GET /random", "HEAD /moved", "GET, compressed, /nothing"] {
-        assert!(broken.contains(&format!("same     {same}\n")), "{same}: {broken}");
-    }
+    let same = ["GET /random", "HEAD /moved", "GET, compressed, /nothing"];
+    let same = same.map(|it| format!("same     {it}\n"));
+    has_all(&broken, &same.each_ref().map(String::as_str));
 
     let (code, away) = doctor(&url(3), &url(2), &["/"]);
     assert!(code == Some(2) && away.contains("does not answer"), "{away}");
@@ -203,14 +203,8 @@ fn what_the_stacks_own_settings_explain_is_no_difference() {
     assert_eq!(run(&["apply"]).0, Some(0));
     let (code, balancer) = run(&pages);
     assert_eq!(code, Some(1), "{balancer}");
-    assert!(
-        balancer.contains("DIFFERS  GET from a load balancer with TLS /secure\n"),
-        "{balancer}"
-    );
-    assert!(
-        balancer.contains("trusted_proxies of carve.toml") && balancer.contains("\n1 of 21"),
-        "{balancer}"
-    );
+    let differs = "DIFFERS  GET from a load balancer with TLS /secure\n";
+    has_all(&balancer, &[differs, "trusted_proxies of carve.toml", "\n1 of 21"]);
     let (code, refused) = run(&["doctor", "--proxy", &url, "--ca", &certificate_file]);
     assert_eq!(code, Some(1), "{refused}");
     assert!(refused.contains("the server's certificate is one of an authority"), "{refused}");

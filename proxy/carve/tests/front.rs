@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use service_kit::testing::{Process, certificate, holds_within};
+use service_kit::testing::{Process, certificate, has_all, holds_within};
 
 use crate::support;
 use crate::support::{Site, said};
@@ -158,10 +158,7 @@ fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_reques
         place.write("routes/report.toml", "pfad = \"/report\"\n");
         place.write("routes/carve.toml", "[app]\nmax = 1\n");
         let said = place.fails(&["apply"]);
-        assert!(
-            said.contains("report.toml: line 1") && said.contains("carve.toml: line 2"),
-            "{said}"
-        );
+        has_all(&said, &["report.toml: line 1", "carve.toml: line 2"]);
         place.write("routes/report.toml", "path = \"/report/*\"\n");
         let tls = "[front.tls]\ncertificate = \"none.pem\"\nkey = \"none.pem\"\n";
         place.write("routes/carve.toml", tls);

@@ -133,17 +133,7 @@ mod nightly {
 
     #[test]
     fn curl_learns_it_a_thousand_times() {
-        curl_learns_why(&[LENGTH], 1000);
-    }
-
-    #[test]
-    fn curl_learns_it_a_thousand_times_with_chunks() {
-        curl_learns_why(&[CHUNKS], 1000);
-    }
-
-    #[test]
-    fn curl_learns_it_a_thousand_times_with_expect() {
-        curl_learns_why(&[EXPECT], 1000);
+        curl_learns_why(&[LENGTH, CHUNKS, EXPECT], 1000);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rollout::{Share, SplitChange};
 use rustix::process::Signal;
 use serde_json::json;
+use service_kit::testing::has_all;
 
 use crate::support;
 use crate::support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
@@ -59,10 +60,7 @@ fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status"]);
     let said = stdout(&output);
-    assert!(
-        said.contains("share   0% of parameter:text") && said.contains("served  the same"),
-        "{said}"
-    );
+    has_all(&said, &["share   0% of parameter:text", "served  the same"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use service_kit::testing::holds_within;
+use service_kit::testing::{has_all, holds_within};
 
 use crate::support::api::{Api, follow_copy, from_elsewhere, in_cluster};
 use crate::support::prometheus::{Measured, Traffic};
@@ -95,10 +95,7 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     let gates = gates(&stage.place).display().to_string();
     let args = ["ramp", "--steps", "50,100", "--hold", "1s", "--gates", &gates];
     let said = stage.says(&args);
-    assert!(
-        said.contains("The run is recorded") && said.contains("done: step 2 of 2, 100%"),
-        "{said}"
-    );
+    has_all(&said, &["The run is recorded", "done: step 2 of 2, 100%"]);
     assert!(stage.is_at("100") && stage.api.share() == "100");
     // A hundred ended runs have room in the ConfigMap.
     let size = || stage.api.run().to_string().len();
@@ -148,12 +145,10 @@ fn other_programs_are_told_what_the_judge_says() {
     let verdict: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(
         (status, &verdict["verdict"], &verdict["share"]),
-        (200, &json!("pass"), &json!(0.0))
+        (200, &"pass".into(), &0.0.into())
     );
-    assert!(
-        verdict["gates"].as_array().unwrap().iter().any(|it| it["gate"] == "mismatches"),
-        "{body}"
-    );
+    let mut gates = verdict["gates"].as_array().unwrap().iter();
+    assert!(gates.any(|it| it["gate"] == "mismatches"), "{body}");
 
     // A webhook of Flagger is judged from the moment at which its checksum first came.
     let hook = |wanted: &str, checksum: &str| {

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use service_kit::testing::has_all;
+
 use crate::support::Place;
 use crate::support::homes::{Home, nobody, place};
 
@@ -41,10 +43,7 @@ fn the_share_moves_without_a_reload_once_every_home_uses_it() {
     assert_eq!(share(&place), "12.50");
     assert_eq!(place.share_of("relay"), "12.50");
     let said = place.succeeds(&["status", "relay"]);
-    assert!(
-        said.contains("share   12.50% of the sessions") && said.contains("served  the same"),
-        "{said}"
-    );
+    has_all(&said, &["share   12.50% of the sessions", "served  the same"]);
 
     homes[1].freeze();
     let said = place.fails(1, &set("50"));

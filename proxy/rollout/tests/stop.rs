@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use service_kit::testing::{exchange, timed};
+use service_kit::testing::{exchange, has_all, timed};
 
 use crate::support::prometheus::{Measured, Traffic};
 use crate::support::{Place, Process, eventually, says, stderr};
@@ -60,9 +60,7 @@ fn a_stop_holds_until_it_is_cleared_with_a_reason() {
     assert_eq!((place.share(), place.new_answers()), ("0".to_owned(), 0));
     assert_eq!(forced(&place), "new");
     let log = place.read("ramp.log");
-    for event in ["\"stopped\"", "\"cleared\"", "\"reason\":\"mended\""] {
-        assert!(log.contains(event), "{event}: {log}");
-    }
+    has_all(&log, &["\"stopped\"", "\"cleared\"", "\"reason\":\"mended\""]);
     place.succeeds(&["split", "100"]);
     assert_eq!(place.new_answers(), 100);
 }

@@ -246,6 +246,14 @@ pub fn help_explains_settings(program: &clap::Command, prefix: &str) {
     }
 }
 
+/// Panics unless a text has all of these parts.
+#[track_caller]
+pub fn has_all(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
 /// Polls `holds`; panics with `what` if it stays false for too long.
 pub fn eventually(what: &str, holds: impl FnMut() -> bool) {
     assert!(holds_within(Duration::from_secs(20), holds), "never: {what}");
