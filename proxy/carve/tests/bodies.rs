@@ -372,10 +372,6 @@ fn the_other_side_gets_the_same_body_only_if_the_file_allows_a_fallback() {
         got.iter().filter(|got| got.is_shadows() && got.line().starts_with("POST /once ")).count()
     };
     for side in [&place.new, &place.old] {
-        assert_eq!(
-            shadows(side),
-            of_once(side),
-            "only the route whose file says so is asked twice"
-        );
+        assert_eq!(shadows(side), of_once(side), "only this route's file allows a second request");
     }
 }

@@ -120,17 +120,10 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
     assert!(broken.contains("name it in trusted_proxies of carve.toml"), "{broken}");
     assert_eq!(after("POST /upload of 1m, with its length"), answers("200", "413"));
     assert_eq!(after("POST /upload of 1m, chunked"), answers("200", "413"));
-    assert!(
-        after("stream /events").starts_with("it lasts longer than 4 s, through the proxy it ends"),
-        "{broken}"
-    );
-    let live = after("WebSocket /live");
-    assert!(
-        live.starts_with(
-            "at the app it is open and answers, through the proxy it is not opened: 404"
-        ),
-        "{live}"
-    );
+    let lasts = "it lasts longer than 4 s, through the proxy it ends";
+    assert!(after("stream /events").starts_with(lasts), "{broken}");
+    let open = "at the app it is open and answers, through the proxy it is not opened: 404";
+    assert!(after("WebSocket /live").starts_with(open), "{broken}");
     let same = ["GET /random", "HEAD /moved", "GET, compressed, /nothing"];
     let same = same.map(|it| format!("same     {it}\n"));
     has_all(&broken, &same.each_ref().map(String::as_str));

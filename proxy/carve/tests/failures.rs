@@ -208,10 +208,7 @@ mod nightly {
                 children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()),
             );
         }
-        assert!(
-            processes.len() >= parts.len() + 3,
-            "the workers of legacy-node and nginx are among them"
-        );
+        assert!(processes.len() >= parts.len() + 3, "with workers of legacy-node and nginx");
         kill_process(stack.pid().unwrap(), Signal::KILL).unwrap();
         // A zombie counts as ended too.
         let stat = |pid: &Pid| std::fs::read_to_string(format!("/proc/{pid}/stat"));

@@ -80,11 +80,8 @@ impl Place {
         command.arg(carve.get_program()).args(carve.get_args()).stdout(Stdio::null());
         command.envs(carve.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.up = Some(Process::start(&mut command));
-        assert!(
-            eventually(|| self.run(&["status"]).status.success()),
-            "{:?}",
-            self.run(&["status"])
-        );
+        let is_up = eventually(|| self.run(&["status"]).status.success());
+        assert!(is_up, "{:?}", self.run(&["status"]));
     }
 
     fn succeeds(&self, args: &[&str]) -> String {

@@ -253,12 +253,8 @@ fn the_counts_agree_with_the_requests_exactly() {
     assert_eq!(place.ask("/limited?arm=new"), 503);
     // nginx refuses this before it has read a path.
     assert!(service_kit::testing::exchange(place.addr, "nonsense\r\n\r\n").contains(" 400 "));
-    eventually("all lines are read", || {
-        sum(&metrics(&edge), "edge_requests_total{route=\"other\"") == 31
-    });
-    eventually("all lines are read", || {
-        sum(&metrics(&edge), "edge_request_seconds_count{route=\"qrcode\"") == 460
-    });
+    let other = "edge_requests_total{route=\"other\"";
+    eventually("all lines", || [other, QRCODE].map(|name| sum(&metrics(&edge), name)) == [31, 460]);
     let text = metrics(&edge);
     for (labels, count) in [
         ("route=\"qrcode\",arm=\"new\",side=\"new\",code=\"2xx\"", 200),
@@ -269,17 +265,12 @@ fn the_counts_agree_with_the_requests_exactly() {
         ("route=\"limited\",arm=\"new\",side=\"new\",code=\"2xx\"", 1),
         ("route=\"limited\",arm=\"new\",side=\"none\",code=\"5xx\"", 1),
     ] {
-        assert_eq!(
-            sum(&text, &format!("edge_requests_total{{{labels}}}")),
-            count,
-            "{labels}\n{text}"
-        );
+        let counted = sum(&text, &format!("edge_requests_total{{{labels}}}"));
+        assert_eq!(counted, count, "{labels}\n{text}");
     }
     assert_eq!(sum(&text, "edge_requests_total{route=\"qrcode\""), 460);
-    assert_eq!(
-        sum(&text, "edge_own_errors_total{route=\"limited\",arm=\"new\",status=\"503\"}"),
-        1
-    );
+    let own = "edge_own_errors_total{route=\"limited\",arm=\"new\",status=\"503\"}";
+    assert_eq!(sum(&text, own), 1);
     assert_eq!(sum(&text, "edge_malformed_lines_total "), 0);
     assert!(sum(&text, "edge_response_bytes_total{route=\"qrcode\",arm=\"new\"}") > 260 * 50);
     assert!(sum(&text, "edge_nginx_requests_total ") >= sum(&text, "edge_lines_total "));
@@ -340,10 +331,8 @@ fn an_edge_that_is_killed_again_and_again_loses_nothing() {
     thread::sleep(Duration::from_millis(1500)); // nginx flushes after a second
     let text = metrics(&edge);
     assert_eq!(scraped + sum(&text, QRCODE), sent);
-    assert_eq!(
-        sum(&text, "edge_malformed_lines_total ") + sum(&text, "edge_restarts_of_log_total "),
-        0
-    );
+    let odd = ["edge_malformed_lines_total ", "edge_restarts_of_log_total "];
+    assert_eq!(odd.map(|name| sum(&text, name)), [0, 0]);
     eventually("all is printed", || sum(&metrics(&edge), "edge_unprinted_bytes ") == 0);
     let mut times = HashMap::new();
     place.printed_ids().into_iter().for_each(|id| *times.entry(id).or_insert(0) += 1);

@@ -240,12 +240,8 @@ fn answers_are_cached_for_a_minute_at_most_while_the_route_is_ramped() {
 fn the_limit_by_address_answers_429_and_never_falls_back() {
     let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
-    with_change(
-        &mut place,
-        "front.conf",
-        "limit_conn by_address 2048;",
-        "limit_conn by_address 2;",
-    );
+    let limit = |count| format!("limit_conn by_address {count};");
+    with_change(&mut place, "front.conf", &limit(2048), &limit(2));
     let _open = occupy(&place, &server, HERE, "", 2);
     // Paths of the new side, of the old side and of a page.
     place.succeeds(&["split", "qrcode", "50"]);
@@ -253,14 +249,10 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
     for path in paths {
         let ((status, head, body), took) =
             timed(|| ask(&mut connect(&place, HERE), &format!("GET {path}"), "", ""));
-        assert_eq!(
-            (status, body.as_str()),
-            (429, "too many requests at once, try again"),
-            "{path}"
-        );
-        assert_eq!(header(&head, "retry-after"), "1", "{path}");
-        assert_eq!(header(&head, "content-type"), "text/plain; charset=utf-8", "{path}");
-        assert_eq!(header(&head, "cache-control"), "no-store", "{path}");
+        let refused = (429, "too many requests at once, try again");
+        assert_eq!((status, body.as_str()), refused, "{path}");
+        let headers = ["retry-after", "content-type", "cache-control"].map(|it| header(&head, it));
+        assert_eq!(headers, ["1", "text/plain; charset=utf-8", "no-store"], "{path}");
         assert!(took < Duration::from_secs(1), "{path}: {took:?}");
     }
     // Another address has its own limit.
@@ -268,12 +260,9 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
     assert_eq!(ask(&mut connect(&place, other), "GET /", "", "").0, 200);
     let edge = || fs::read_to_string(place.file("edge/access.log")).unwrap();
     assert!(eventually(|| edge().matches("\t429\t").count() == paths.len()), "{}", edge());
-    assert!(
-        edge()
-            .lines()
-            .filter(|line| line.contains("\t429\t"))
-            .all(|line| { line.split('\t').nth(3) == Some("none") })
-    );
+    let edge = edge();
+    let mut refused = edge.lines().filter(|line| line.contains("\t429\t"));
+    assert!(refused.all(|line| line.split('\t').nth(3) == Some("none")));
 }
 
 /// A place that also has the paths of QuickChart and Google.
@@ -309,12 +298,8 @@ const PICTURES: [&str; 12] = [
 fn pictures_are_limited_by_address_and_never_fall_back() {
     let mut place = place_with_other_services();
     // A low limit, so that even a slow machine exceeds it.
-    with_change(
-        &mut place,
-        "app-http.conf",
-        "zone=pictures:1m rate=200r/s",
-        "zone=pictures:1m rate=1r/s",
-    );
+    let zone = |rate| format!("zone=pictures:1m rate={rate}r/s");
+    with_change(&mut place, "app-http.conf", &zone(200), &zone(1));
     for file in ["app-locations.conf", "compat-google.conf", "compat-quickchart.conf"] {
         with_change(&mut place, file, "burst=400", "burst=4");
     }
@@ -370,12 +355,8 @@ fn a_page_of_a_hundred_pictures_is_no_storm() {
 fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
     let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
-    with_change(
-        &mut place,
-        "front.conf",
-        "limit_conn by_address 2048;",
-        "limit_conn by_address 2;",
-    );
+    let limit = |count| format!("limit_conn by_address {count};");
+    with_change(&mut place, "front.conf", &limit(2048), &limit(2));
     let trusted = "set_real_ip_from 127.0.0.1;\nset_real_ip_from 198.51.100.0/24;\ngeo $may_choose";
     with_change(&mut place, "clients.conf", "geo $may_choose", trusted);
     // The client's own value comes first, and a second load balancer comes last.

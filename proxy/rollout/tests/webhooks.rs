@@ -94,18 +94,15 @@ fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
     assert_eq!(run.wait(), Some(3));
     assert_eq!(waiting.told("event"), ["begin", "step", "waiting", "rollback", "end"]);
     let reasons = waiting.told("reason");
-    assert!(
-        reasons[2].starts_with("answers (") && reasons[4].starts_with("wrong ("),
-        "{reasons:?}"
-    );
+    for (at, reason) in [(2, "answers ("), (4, "wrong (")] {
+        assert!(reasons[at].starts_with(reason), "{reasons:?}");
+    }
 
     let log = place.read("ramp.log");
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let find = |event: &str| lines.iter().find(|line| line["event"] == event).unwrap();
-    assert_eq!(
-        (&find("started")["actor"], &find("started")["reason"]),
-        (&"anna".into(), &"release 7".into())
-    );
+    let started = ["actor", "reason"].map(|key| &find("started")[key]);
+    assert_eq!(started, ["anna", "release 7"]);
     let set = find("set");
     assert!(set["reason"].as_str().unwrap().ends_with("mirrored; again"), "{set}");
     assert!(lines.iter().all(|line| line["actor"].is_string()), "{log}");
@@ -123,11 +120,8 @@ fn a_rollback_waits_for_no_webhook() {
     let began = Instant::now();
     let mut command = place.ramp(&["rollback", "--webhook", &webhook]);
     let hand = Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    assert!(
-        eventually(stopped) && began.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        began.elapsed()
-    );
+    let is_soon = eventually(stopped) && began.elapsed() < Duration::from_secs(1);
+    assert!(is_soon, "{:?}", began.elapsed());
     assert_eq!(hand.wait(), Some(0));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     place.succeeds(&["clear", "--reason", "again"]);

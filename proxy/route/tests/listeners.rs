@@ -56,10 +56,8 @@ fn clients_speak_tls_and_http_2_and_are_led_there_from_http() {
         }
         let said = curl(&["-d", "a=b", &format!("http://{}/a?b=c", at[1])]);
         let location = format!("https://127.0.0.1:{}/a?b=c", at[0].port());
-        assert!(
-            said.starts_with("HTTP/1.1 308") && header(&said, "location") == location,
-            "{said}"
-        );
+        let is_led = said.starts_with("HTTP/1.1 308") && header(&said, "location") == location;
+        assert!(is_led, "{said}");
         assert_eq!(front.ask("GET /", "").status, 200, "the address of carve up stays");
     }
 }
