@@ -78,13 +78,13 @@ impl Judge {
     /// setting's value is out of range; the error names the setting.
     pub fn new(settings: &JudgeSettings, headers: Vec<HeaderName>) -> anyhow::Result<Self> {
         let bodies = match settings {
-            JudgeSettings::Bytes => Bodies::Bytes,
+            JudgeSettings::Bytes {} => Bodies::Bytes,
             JudgeSettings::Text(settings) => Bodies::Text(text::Rules::new(settings)?),
             JudgeSettings::Json(settings) => Bodies::Json(json::Rules::new(settings)?),
-            JudgeSettings::Qr => Bodies::Qr,
+            JudgeSettings::Qr {} => Bodies::Qr,
             JudgeSettings::Image(settings) => Bodies::Image(image::Limits::new(settings)?),
             JudgeSettings::Exec(settings) => Bodies::Exec(Box::new(exec::Exec::new(settings)?)),
-            JudgeSettings::Session => {
+            JudgeSettings::Session {} => {
                 anyhow::bail!("session: two answers to one request cannot judge a session")
             }
         };

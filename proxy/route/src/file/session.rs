@@ -24,7 +24,7 @@ pub struct Home {
 impl Route {
     /// Whether the route's requests belong together, so that homes choose their side.
     pub fn is_session(&self) -> bool {
-        self.file.judge == JudgeSettings::Session
+        self.file.judge == JudgeSettings::Session {}
     }
 }
 
