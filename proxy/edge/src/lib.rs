@@ -27,12 +27,11 @@ mod status;
 use anyhow::Context;
 pub use config::Arguments;
 
-/// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen or open the output
-/// file, or if the reader or the printer panics.
-pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(service::run(arguments)))
+impl Arguments {
+    /// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen or open the output
+    /// file, or if the reader or the printer panics.
+    pub fn run(self) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.context("cannot start the runtime")?.block_on(service::run(self))
+    }
 }
