@@ -14,8 +14,8 @@ use carve::local::{
     Addresses, Key, Settings, Share, Sides, preflight, readiness, render, supervise,
 };
 use clap::{Args, ValueEnum};
-use rollout::Webhooks;
 use rollout::state::{Back, By};
+use rollout::{SplitChange, Webhooks};
 use route::SideUrl;
 use service_kit::arguments::Usage;
 use service_kit::telemetry;
@@ -122,16 +122,10 @@ impl Up {
         };
         let routes =
             self.routes.map(std::path::absolute).transpose()?.unwrap_or(new.routes.clone());
-        Ok(Settings {
-            routes,
-            sides,
-            split: self.split,
-            split_key: self.split_key,
-            mirror: self.mirror,
-            log_share: self.log_share,
-            others: self.others,
-            ..new
-        })
+        let (share, key, mirror) = (self.split, self.split_key, self.mirror);
+        let wanted = SplitChange { share, key, mirror, held: None };
+        let (log_share, others) = (self.log_share, self.others);
+        Ok(Settings { routes, sides, wanted, log_share, others, ..new })
     }
 }
 

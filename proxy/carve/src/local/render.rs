@@ -9,7 +9,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use rollout::SplitChange;
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
@@ -67,9 +66,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
-    let (share, key, mirror) = (settings.split, settings.split_key.clone(), settings.mirror);
-    let wanted = SplitChange { share, key, mirror, held: None };
-    rollout::prepare(&settings.nginx_dir(), &routes, &wanted)?;
+    rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted)?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     let parts = Parts { socket: socket(settings), ..apps.with_own()?.filled(&words)? };
     write(&prometheus.join("targets.json"), &parts.targets(&settings.others)?)?;
