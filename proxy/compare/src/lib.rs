@@ -22,7 +22,6 @@ mod record;
 mod result;
 mod routes;
 mod service;
-mod side;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod unix;

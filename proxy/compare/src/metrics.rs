@@ -23,9 +23,8 @@ use crate::client::Reason;
 use crate::comparison::{Comparison, Noise};
 use crate::name_counts::NameCounts;
 use crate::pairs::{Event, Thresholds, Timing};
-use crate::result::Outcome;
+use crate::result::{Outcome, Side};
 use crate::routes::ComparedRoute;
-use crate::side::Side;
 
 type Name = Arc<str>;
 /// The route, and other labels.

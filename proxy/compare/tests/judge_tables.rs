@@ -51,11 +51,11 @@ fn text() {
     assert_eq!(compare("text", b"\xff", b"\xff"), Verdict::Same);
     assert_eq!(
         shown(&compare("text", b"a\xff", b"a")),
-        ("undecodable", "old is not UTF-8 at byte 1")
+        ("undecodable", "old: not UTF-8 at byte 1")
     );
     assert_eq!(
         shown(&compare("text", b"a", b"ab\xff")),
-        ("undecodable", "new is not UTF-8 at byte 2")
+        ("undecodable", "new: not UTF-8 at byte 2")
     );
     let (long, other) = ("x".repeat(100), "y".repeat(100));
     let verdict = compare("text", long.as_bytes(), other.as_bytes());

@@ -6,8 +6,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::judge::difference::{DifferenceList, Kind};
-use crate::judge::shorten::shortened;
+use crate::judge::difference::{DifferenceList, Kind, shortened};
 
 /// Adds a difference for each header of `names` whose values differ. A header that both answers lack is equal.
 pub(crate) fn compare(

@@ -19,21 +19,17 @@ mod exec;
 mod headers;
 mod image;
 mod json;
-mod long;
 mod qr;
-mod shorten;
 mod text;
-mod verdict;
 
 use http::{HeaderMap, HeaderName};
 use route::JudgeSettings;
 use serde_json::Value;
 
+pub use bytes::Digest;
 use difference::DifferenceList;
-pub use difference::{Difference, Differences, Kind};
+pub use difference::{Difference, Differences, Kind, Verdict};
 pub use exec::{Failure, Stats};
-pub use long::Digest;
-pub use verdict::Verdict;
 
 /// The request that both sides answered.
 #[derive(Clone, Copy, Debug)]

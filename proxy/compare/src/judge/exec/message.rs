@@ -15,9 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::CONTENT_ENCODING;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::difference::Kind;
-use crate::judge::shorten::cut;
-use crate::judge::verdict::Verdict;
+use crate::judge::difference::{Kind, Verdict, cut};
 use crate::judge::{Answer, RequestLine, headers};
 
 /// The version of the protocol.

@@ -19,8 +19,7 @@ use anyhow::{Context, bail, ensure};
 use parking_lot::Mutex;
 use strum::{EnumCount, IntoStaticStr, VariantArray};
 
-use crate::judge::difference::Kind;
-use crate::judge::verdict::Verdict;
+use crate::judge::difference::{Kind, Verdict};
 use crate::judge::{Answer, RequestLine};
 use program::Program;
 use route::{ExecSettings, Time};
