@@ -8,9 +8,8 @@ use anstream::{print, println};
 use anyhow::{Context, bail};
 use clap::Args;
 use evidence::Verdict;
-use rollout::run::Surroundings;
-use rollout::run::request::{self, Request};
-use rollout::state::{Back, Phase, Plan, State};
+use rollout::run::{Surroundings, request};
+use rollout::state::{Back, Phase, Plan, Request, State};
 use rollout::{Nginx, Share, judge};
 
 use crate::place::{OnRoute, Place, ReasonArgs, Reports};
@@ -231,7 +230,7 @@ impl Pause {
         if !alive {
             bail!("the run has no process, so its share stays anyway ({state})");
         }
-        request::send(nginx, Request::Pause, TAKEN_WITHIN)?;
+        request(nginx, Request::Pause, TAKEN_WITHIN)?;
         println!("The run stays at {}%.", state.share());
         Ok(ExitCode::SUCCESS)
     }
@@ -255,7 +254,7 @@ impl Resume {
         if !alive {
             return walk(&self.on.place, nginx, state.plan, &self.pace, false);
         }
-        request::send(nginx, Request::Resume, TAKEN_WITHIN)?;
+        request(nginx, Request::Resume, TAKEN_WITHIN)?;
         println!("The run resumes at {}%.", state.share());
         Ok(ExitCode::SUCCESS)
     }

@@ -25,7 +25,6 @@
 mod clients;
 mod front;
 mod hosts;
-mod listeners;
 mod log;
 mod pass;
 mod session;
@@ -115,10 +114,10 @@ pub fn all(
         ("headers.conf", front::headers(carve)),
         (
             "listeners.conf",
-            HEAD.to_owned() + &listeners::listens(&carve.front, carve.front.tls.as_ref()),
+            HEAD.to_owned() + &hosts::listens(&carve.front, carve.front.tls.as_ref()),
         ),
         ("hosts.conf", hosts::servers(carve, others, upstreams)),
-        ("redirects.conf", listeners::redirects(&carve.front)),
+        ("redirects.conf", hosts::redirects(&carve.front)),
         ("grpc.conf", HEAD.to_owned() + &front::grpc(carve, "old", &upstreams.old)),
         (
             "rest.conf",
