@@ -55,14 +55,16 @@ impl Serialize for Kind {
 }
 
 /// One thing in which two answers differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The kind.
     pub kind: Kind,
     /// The place: a header's name, a JSON Pointer, `offset 17` or `line 3`; empty for the whole answer. It may contain
     /// keys of JSON objects, but quotes nothing else of an answer.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
     /// A description for people. It may quote both answers, so it must only be shown where texts may be kept.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 

@@ -24,6 +24,7 @@ mod text;
 
 use http::{HeaderMap, HeaderName};
 use route::JudgeSettings;
+use serde::Serialize;
 use serde_json::Value;
 
 pub use bytes::Digest;
@@ -32,7 +33,7 @@ pub use difference::{Difference, Differences, Kind, Verdict};
 pub use exec::{Failure, Stats};
 
 /// The request that both sides answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct RequestLine<'a> {
     /// `GET`, for example.
     pub method: &'a str,
