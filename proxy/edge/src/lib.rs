@@ -6,7 +6,6 @@
 //! asks nginx how many requests it has counted, and `loss` compares that with the lines. `progress` is the state that
 //! these share with `metrics`; `position` stores it for a restart.
 
-mod classes;
 mod config;
 mod counts;
 mod cut;

@@ -1,6 +1,5 @@
 //! The command line: one file per command, or per group of related commands.
 
-mod apply;
 mod beside;
 mod compare;
 mod contract;
@@ -56,7 +55,7 @@ commands! {
     /// with --parts, also start the programs of a file
     Up(Box<up::Up>),
     /// Apply the current route files and carve.toml to the running stack; a mistake in one of them changes nothing
-    Apply(apply::Apply),
+    Apply(up::Apply),
     /// Print a systemd unit that runs `up`, so that a machine that boots has its proxy
     Unit(Box<unit::Unit>),
     /// Stop everything; data stays
