@@ -177,9 +177,7 @@ fn goes_back_first(kind: Kind) {
 fn goes_back_first_in(disk: &Path, kind: Kind) {
     let text = format!("{}\n[ramp]\nlease = \"{}s\"", routes()[0].text, LEASE.as_secs());
     let place = Place::within(disk, &[Route::parse("qrcode", &text).unwrap()]);
-    let measured = Measured::start(&place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&place);
+    let measured = Measured::fine(&place);
     let second = Duration::from_secs(1);
     let stop = |name: &str| place.nginx().dir.join("stop").join(name);
     let again = || place.succeeds(&["clear", "--reason", "again"]);
@@ -288,9 +286,7 @@ fn a_check_that_hangs_is_given_up() {
 #[test]
 fn a_stop_by_hand_outlasts_the_way_back_of_a_run() {
     let place = Place::new();
-    let measured = Measured::start(&place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&place);
+    let measured = Measured::fine(&place);
     let run = start_run(&place);
     let fault = Fault::begin(&place, Kind::ReloadHangs, &run);
     measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });

@@ -281,12 +281,7 @@ fn answers_are_cached_for_a_minute_at_most_while_the_route_is_ramped() {
 fn the_limit_by_address_answers_429_and_never_falls_back() {
     let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
-    with_change(
-        &mut place,
-        "front.conf",
-        "limit_conn by_address 2048;",
-        "limit_conn by_address 2;",
-    );
+    with_change(&mut place, "front.conf", "by_address 2048;", "by_address 2;");
     let _open = occupy(&place, &server, HERE, "", 2);
     // Paths of the new side, of the old side and of a page.
     place.succeeds(&["split", "qrcode", "50"]);
@@ -411,12 +406,7 @@ fn a_page_of_a_hundred_pictures_is_no_storm() {
 fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
     let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
-    with_change(
-        &mut place,
-        "front.conf",
-        "limit_conn by_address 2048;",
-        "limit_conn by_address 2;",
-    );
+    with_change(&mut place, "front.conf", "by_address 2048;", "by_address 2;");
     let trusted = "set_real_ip_from 127.0.0.1;\nset_real_ip_from 198.51.100.0/24;\ngeo $may_choose";
     with_change(&mut place, "clients.conf", "geo $may_choose", trusted);
     // The client's own value comes first, and a second load balancer comes last.

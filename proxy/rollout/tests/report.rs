@@ -50,9 +50,7 @@ fn events(report: &Value) -> Vec<&str> {
 #[test]
 fn a_run_that_has_ended_leaves_its_report() {
     let place = Place::new();
-    let measured = Measured::start(&place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&place);
+    let measured = Measured::fine(&place);
     let why = "a </script> of <b>ours";
     let run = start_run(&place, "3s", &["--actor", "anna", "--reason", why]);
     assert_eq!(run.wait(), Some(0));

@@ -35,9 +35,7 @@ impl Stage {
         fs::create_dir(place.beside("routes")).unwrap();
         fs::write(place.beside("routes/qrcode.toml"), text).unwrap();
         let followers = follow_copy(&place, &api);
-        let measured = Measured::start(&place);
-        measured.set(Traffic::FINE);
-        measured.wait_until_scraped(&place);
+        let measured = Measured::fine(&place);
         Stage { place, api, measured, _followers: followers }
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rollout::Route;
 use rustix::process::Signal;
 use service_kit::testing::timed;
-use support::prometheus::{Measured, Traffic};
+use support::prometheus::Measured;
 use support::{Place, Process, eventually, routes, stderr};
 
 /// Starts a run with long steps in the background.
@@ -27,13 +27,6 @@ fn start_run(place: &Place) -> Process {
 fn start_watch(place: &Place) -> Process {
     let mut command = place.ramp(&["watch"]);
     Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-}
-
-fn measured(place: &Place) -> Measured {
-    let measured = Measured::start(place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(place);
-    measured
 }
 
 fn says(place: &Place, what: &str) {
@@ -124,7 +117,7 @@ impl Drop for Ends<'_> {
 /// A stop must take less than a second at random moments. The ignored test below tries 100 of them.
 fn stops_at_random_moments(tries: u32) {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let mut slowest = Duration::ZERO;
     for attempt in 0..tries {
         let mut run = start_run(&place);
@@ -199,7 +192,7 @@ fn a_stop_needs_no_room_on_the_disk() {
 #[test]
 fn zero_percent_always_works() {
     let place = Place::new();
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     // A run that is alive ends through it.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
@@ -224,7 +217,7 @@ fn zero_percent_always_works() {
 #[test]
 fn an_abort_goes_back_to_the_start_or_to_the_old_side() {
     let place = Place::new();
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     for (args, share) in [(&["abort"][..], "7"), (&["abort", "--to-old"], "0")] {
         place.succeeds(&["split", "7"]);
         let run = start_run(&place);
@@ -251,7 +244,7 @@ fn place_with(ramp: &str) -> Place {
 #[test]
 fn a_run_that_is_silent_goes_back() {
     let place = place_with("lease = \"2s\"");
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     let _watch = start_watch(&place);
     place.succeeds(&["split", "7"]);
 
@@ -314,7 +307,7 @@ fn a_run_that_is_silent_goes_back() {
 #[test]
 fn a_route_file_can_ask_to_hold() {
     let place = place_with("lease = \"2s\"\non_lost = \"hold\"");
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     let _watch = start_watch(&place);
     let run = start_run(&place);
     says(

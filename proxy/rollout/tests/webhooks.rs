@@ -66,13 +66,6 @@ fn body(stream: &TcpStream) -> String {
     String::from_utf8(body).unwrap()
 }
 
-fn measured(place: &Place) -> Measured {
-    let measured = Measured::start(place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(place);
-    measured
-}
-
 /// Starts a run of two steps with one gate in the background.
 fn start_run(place: &Place, hold: &str, webhooks: &str) -> Process {
     let gates = place.beside("gates.toml");
@@ -93,7 +86,7 @@ fn start_run(place: &Place, hold: &str, webhooks: &str) -> Process {
 #[test]
 fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let (plain, slack) = (Receiver::start(), Receiver::start());
     let webhooks = format!("http://{}/hook,slack:http://{}/services/x", plain.addr, slack.addr);
     assert_eq!(start_run(&place, "500ms", &webhooks).wait(), Some(0));
@@ -144,7 +137,7 @@ fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
 #[test]
 fn a_rollback_waits_for_no_webhook() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     place.succeeds(&["split", "50"]);
     // It accepts the connection but never answers.
     let hangs = TcpListener::bind("127.0.0.1:0").unwrap();

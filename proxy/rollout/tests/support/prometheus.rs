@@ -187,6 +187,14 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// Starts both with traffic that passes every gate.
+    pub(crate) fn fine(place: &Place) -> Self {
+        let measured = Measured::start(place);
+        measured.set(Traffic::FINE);
+        measured.wait_until_scraped(place);
+        measured
+    }
+
     /// Starts both; Prometheus listens at the place's address.
     pub(crate) fn start(place: &Place) -> Self {
         let counters = Arc::new(Mutex::new(Counters::new()));
