@@ -109,7 +109,7 @@ impl Collector for Edge {
 }
 
 impl Edge {
-    fn encode_reading(&self, families: &mut Families<'_>, done: &Done) -> fmt::Result {
+    fn encode_reading(&self, families: &mut Families<'_, '_>, done: &Done) -> fmt::Result {
         let Counts { lines, malformed, last_line_ms, .. } = done.counts;
         families.count(("lines", "Lines read, malformed ones included", None), lines)?;
         families.count(("malformed_lines", "Lines that were not counted", None), malformed)?;
@@ -148,7 +148,7 @@ impl Edge {
         behind.map(|(file, length)| length.saturating_sub(place(file))).sum()
     }
 
-    fn encode_loss(&self, families: &mut Families<'_>) -> fmt::Result {
+    fn encode_loss(&self, families: &mut Families<'_, '_>) -> fmt::Result {
         if let Some((requests, connections)) = self.progress.nginx() {
             let help = "Requests that nginx has counted, absent while its status does not answer";
             families.count(("nginx_requests", help, None), requests)?;
@@ -172,16 +172,16 @@ impl Edge {
 type Head<'a> = (&'a str, &'a str, Option<&'a Unit>);
 
 /// Encodes one family after the other.
-struct Families<'a> {
-    encoder: DescriptorEncoder<'a>,
-    counts: &'a Counts,
+struct Families<'e, 'c> {
+    encoder: DescriptorEncoder<'e>,
+    counts: &'c Counts,
 }
 
 fn labels(route: &RouteCounts, arm: Arm) -> [(&'static str, &str); 2] {
     [("route", &route.name), ("arm", arm.into_str())]
 }
 
-impl Families<'_> {
+impl Families<'_, '_> {
     fn one(&mut self, (name, help, unit): Head<'_>, metric: &impl EncodeMetric) -> fmt::Result {
         metric.encode(self.encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
     }
@@ -252,7 +252,8 @@ impl Families<'_> {
             let bounds = DURATION_BUCKETS.into_iter().chain([f64::INFINITY]);
             let buckets: Vec<(f64, u64)> = bounds.zip(durations.buckets).collect();
             let (sum, count) = (durations.sum_ms as f64 / 1000.0, durations.buckets.iter().sum());
-            let mut series = family.encode_family(&labels(route, arm))?;
+            let labels = labels(route, arm);
+            let mut series = family.encode_family(&labels)?;
             series.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
         }
         Ok(())
@@ -267,23 +268,23 @@ impl Families<'_> {
         self.by_arm(("failed_keys", help, None), |it| it.keys.failed)?;
         let help = "Failed attempts with keys that the old side had failed most of the time";
         self.by_arm(("known_failures", help, None), |it| it.keys.known_failures)?;
-        let odd = |(route, arm, _)| {
+        let odd = arms(self.counts).flat_map(|(route, arm, _)| {
             let counts = EVENTS.iter().zip(route.keys.odd[arm as usize]);
             counts.map(move |(event, count)| ((labels(route, arm), [("event", *event)]), count))
-        };
+        });
         let help = "Keys of the split that got mostly this in three slots of 5 s in a row";
-        self.series(("odd_keys", help, None), arms(self.counts).flat_map(odd))
+        self.series(("odd_keys", help, None), odd)
     }
 
     fn own_errors(&mut self) -> fmt::Result {
-        let errors = |(route, arm, _): (&RouteCounts, Arm, _)| {
+        let errors = arms(self.counts).flat_map(|(route, arm, _)| {
             let is_expected = route.is_named && SPLIT_ARMS.contains(&arm);
             let counts = OWN_ERRORS.iter().zip(route.own_errors[arm as usize]);
             let counts = counts.filter(move |(_, count)| *count > 0 || is_expected);
             counts.map(move |(status, count)| ((labels(route, arm), [("status", *status)]), count))
-        };
+        });
         let help = "Errors that nginx itself made, by status";
-        self.series(("own_errors", help, None), arms(self.counts).flat_map(errors))
+        self.series(("own_errors", help, None), errors)
     }
 }
 

@@ -93,7 +93,7 @@ fn a_share_and_a_rollback_hold_on_all_machines() {
 #[test]
 fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
     let mut machines = Machines::start();
-    let measured = Measured::fine(&machines.first);
+    let _measured = Measured::fine(&machines.first);
     let args = ["ramp", "--steps", "25", "--hold", "10m", "--patience", "10m"];
     let run = started(&machines.first, &args);
     assert!(machines.serve("25"));
