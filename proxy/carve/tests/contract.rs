@@ -1,11 +1,9 @@
 //! Runs the contract suite against a real stack: against each side alone, and against the proxy at several splits.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use carve::local::Share;
 use contract::{Options, Target, case, run};
+
+use crate::support;
 
 /// Options by which the answer must name one of these servers.
 fn by(names: &[&str]) -> Options {

@@ -1,9 +1,5 @@
 //! What clients see when parts fail.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +10,9 @@ use carve::local::{Share, Stack, http};
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::{has_stopped, timed};
-use support::{EndsLoad, client, get, holds_within, log_lines, post_json, start};
+
+use crate::support;
+use crate::support::{EndsLoad, client, get, holds_within, log_lines, post_json, start};
 
 /// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that is not the right
 /// picture. `meanwhile` gets a function that returns how many requests qr-service and legacy-node have served. Returns
@@ -210,10 +208,7 @@ mod nightly {
                 children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()),
             );
         }
-        assert!(
-            processes.len() >= parts.len() + 3,
-            "the workers of legacy-node and nginx are among them"
-        );
+        assert!(processes.len() >= parts.len() + 3, "with workers of legacy-node and nginx");
         kill_process(stack.supervisor.pid().unwrap(), Signal::KILL).unwrap();
         // A zombie counts as ended too.
         let stat = |pid: &Pid| std::fs::read_to_string(format!("/proc/{pid}/stat"));

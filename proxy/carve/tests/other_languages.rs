@@ -2,14 +2,12 @@
 //! PROFILE=dev` builds what the tests of the bindings load.
 
 #![allow(clippy::print_stdout, reason = "a failure shows what the other runner said")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::process::Command;
 
 use carve::local::{Settings, Share};
 use service_kit::testing::repository;
+
+use crate::support;
 
 type Environment = Vec<(String, String)>;
 

@@ -1,9 +1,5 @@
 //! The relay as a route of the stack: both halves of a pair go through nginx while the relay's share moves.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -11,7 +7,8 @@ use std::time::Duration;
 
 use carve::local::{Share, Stack};
 use rustix::process::Signal;
-use support::{get, holds_within, log_lines, start};
+
+use crate::support::{get, holds_within, log_lines, start};
 
 /// Sends `body` to a waiting receiver. Returns what the receiver gets, and the side that served it.
 fn pair(stack: &Stack, key: &str, body: &[u8]) -> (Vec<u8>, String) {

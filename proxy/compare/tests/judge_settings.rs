@@ -1,7 +1,5 @@
 //! The settings that a route file may have, and the errors for others.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::time::Duration;
 
 use compare::judge::Judge;

@@ -1,16 +1,13 @@
 //! The report that a run writes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually};
 
 /// Tests with short blocks, and a gate that fails at once.
 fn gates(place: &Place) -> String {

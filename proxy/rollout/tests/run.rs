@@ -1,9 +1,5 @@
 //! `carve ramp` with a real nginx and a real Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::process::{Output, Stdio};
 use std::thread;
@@ -11,9 +7,10 @@ use std::time::Duration;
 
 use route::Route;
 use rustix::process::Signal;
-use service_kit::testing::timed;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, gates, routes, stderr, stdout};
+use service_kit::testing::{has_all, timed};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually, gates, routes, says, stderr, stdout};
 
 fn run_args(place: &Place, hold: &str) -> Vec<String> {
     let gates = gates(place).display().to_string();
@@ -32,12 +29,6 @@ fn start(place: &Place, hold: &str) -> Process {
     let args = run_args(place, hold);
     let mut command = place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>());
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-}
-
-/// Waits until `status` shows the text.
-fn says(place: &Place, what: &str) {
-    let said = || place.succeeds(&["status"]);
-    assert!(eventually(|| said().contains(what)), "{what}: {}", said());
 }
 
 /// The events in the log.
@@ -59,16 +50,12 @@ fn a_run_whose_gates_pass_reaches_100_percent() {
     let _measured = Measured::fine(&place);
     let (code, said) = code(&run(&place, "1500ms"));
     assert_eq!(code, Some(0), "{said}");
-    for part in ["step 1 of 3", "step 3 of 3", "0:02 left", "pair-latency", "done. 100% of qrcode"]
-    {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let steps = ["step 1 of 3", "step 3 of 3", "0:02 left", "pair-latency", "done. 100% of qrcode"];
+    has_all(&said, &steps);
     assert_eq!(place.share(), "100");
     let moved = ["started 0.0", "moved 5.0", "passed 5.0", "moved 25.0", "passed 25.0"];
-    assert_eq!(
-        events(&place),
-        [&moved[..], &["moved 100.0", "passed 100.0", "done 100.0"]].concat()
-    );
+    let ended = ["moved 100.0", "passed 100.0", "done 100.0"];
+    assert_eq!(events(&place), [&moved[..], &ended].concat());
     let figures = place.read("ramp.prom");
     for line in [
         "ramp_share_percent{route=\"qrcode\"} 100.0",

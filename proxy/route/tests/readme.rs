@@ -1,7 +1,5 @@
 //! The page on route files, `proxy/routes/README.md`, names only keys that the schemas have.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::prometheus::Prometheus;
-use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 use carve::local::{Key, Share, Stack, http};
 use serde_json::Value;
 use service_kit::testing::repository;
+
+use crate::support::prometheus::Prometheus;
+use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 
 /// The files of the screens. Their queries are the values named `expr`, at any depth.
 const SCREENS: [&str; 2] =
@@ -100,10 +101,8 @@ fn every_scrape_is_small(stack: &Stack, prometheus: &Prometheus) {
         let median_ms = 1e3 * number(&format!("quantile_over_time(0.5, {taken})"));
         let most_ms = 1e3 * number(&format!("max_over_time({taken})"));
         println!("{job}: {series} series, {bytes} bytes, {median_ms:.1} ms, {most_ms:.1} at most");
-        assert!(
-            bytes < MOST_BYTES && series < MOST_SERIES,
-            "{job}: {bytes} bytes, {series} series"
-        );
+        let is_small = bytes < MOST_BYTES && series < MOST_SERIES;
+        assert!(is_small, "{job}: {bytes} bytes, {series} series");
     }
 }
 
@@ -170,7 +169,7 @@ fn agree(what: &str, recorded: f64, raw: f64) -> Result<(), String> {
 }
 
 /// The samples of one minute.
-struct Window(Vec<crate::prometheus::Series>);
+struct Window(Vec<crate::support::prometheus::Series>);
 
 impl Window {
     /// The growth per second of all series together. Nothing restarts here, so counters only grow.
