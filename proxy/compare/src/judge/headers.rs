@@ -105,11 +105,14 @@ pub(crate) fn combined(name: &HeaderName, headers: &HeaderMap) -> Option<Vec<u8>
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
+/// A parameter's name and its value.
+type Parameter = (Vec<u8>, Vec<u8>);
+
 /// A Content-Type in a normal form (RFC 9110, 8.3.1): the media type, the names of parameters and the value of
 /// `charset` in lower case, values without quotes, no optional whitespace, and parameters sorted, because their order
 /// means nothing. A redundant `charset` is left out: UTF-8 for JSON, which has no other (RFC 8259, 8.1), and any for a
 /// type that is not text.
-fn content_type(value: &[u8]) -> (Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>) {
+fn content_type(value: &[u8]) -> (Vec<u8>, Vec<Parameter>) {
     let mut parts = split_outside_quotes(value, b';').into_iter();
     let media_type = parts.next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
     let mut parameters: Vec<_> = parts
