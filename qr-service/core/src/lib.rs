@@ -39,6 +39,8 @@ mod modules;
 mod pbm;
 mod png;
 mod raster;
+#[cfg(feature = "read")]
+mod read;
 mod reed_solomon;
 mod returning;
 #[cfg(feature = "rmqr")]
@@ -87,6 +89,8 @@ pub use png::write_smallest_png;
 pub use png::{Palette, write_palette_png};
 pub use png::{to_png, write_png};
 pub use raster::Raster;
+#[cfg(feature = "read")]
+pub use read::{Part, ReadSymbol, SymbolKind, read};
 #[allow(unused_imports, unreachable_pub, reason = "empty without a feature")]
 pub use returning::*;
 #[cfg(feature = "rmqr")]

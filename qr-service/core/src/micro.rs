@@ -2,6 +2,7 @@
 
 use crate::bits::BitString;
 use crate::level::Level;
+use crate::matrix::{RowPatterns, is_set, mask_rows, zigzag};
 use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
@@ -28,7 +29,12 @@ fn symbol_number(version: u8, level: Option<Level>) -> Option<usize> {
 
 /// Data bits of a version; `None` if it does not have the level.
 pub(crate) fn capacity(version: u8, level: Option<Level>) -> Option<usize> {
-    symbol_number(version, level).map(|number| KINDS[number].0)
+    shape(version, level).map(|(capacity, _)| capacity)
+}
+
+/// Data bits and error correction codewords of a version; `None` if it does not have the level.
+pub(crate) fn shape(version: u8, level: Option<Level>) -> Option<(usize, usize)> {
+    symbol_number(version, level).map(|number| KINDS[number])
 }
 
 /// A Micro QR symbol, without its quiet zone, which is 2 modules wide.
@@ -86,7 +92,7 @@ impl MicroSymbol {
         let number = symbol_number(version, level).unwrap_or(0);
         let size = size_of(version);
         let stream = codewords(version, number, message);
-        let masked = |mask| draw_modules(size, number, mask, &stream);
+        let masked = |mask| draw_modules(version, number, mask, &stream);
         let best = || (0..4).rev().max_by_key(|mask| score(&masked(*mask), size)).unwrap_or(0);
         let mask = mask.unwrap_or_else(best);
         MicroSymbol { version, level, mask, rows: masked(mask) }
@@ -99,7 +105,7 @@ impl<'a> From<&'a MicroSymbol> for Modules<'a> {
     }
 }
 
-fn size_of(version: u8) -> usize {
+pub(crate) fn size_of(version: u8) -> usize {
     usize::from(version) * 2 + 9
 }
 
@@ -121,50 +127,73 @@ fn codewords(version: u8, number: usize, mut message: BitString) -> Vec<bool> {
     all.flat_map(|(codeword, width)| (0..width).map(move |k| codeword << k & 0x80 > 0)).collect()
 }
 
-/// Whether the mask inverts the module in row `i`, column `j` (table 10).
-fn inverts(mask: u8, i: usize, j: usize) -> bool {
-    match mask {
-        0 => i.is_multiple_of(2),
-        1 => (i / 2 + j / 3).is_multiple_of(2),
-        2 => (i * j % 2 + i * j % 3).is_multiple_of(2),
-        _ => ((i + j) % 2 + i * j % 3).is_multiple_of(2),
-    }
+/// The masks of QR that those of Micro QR are (table 10).
+pub(crate) const MASKS: [u8; 4] = [1, 4, 6, 7];
+
+/// The function patterns by row.
+pub(crate) fn function_patterns(version: u8) -> Vec<RowPatterns> {
+    let size = size_of(version);
+    let row = |y: usize| {
+        let mut row = RowPatterns { dark: [0; 3], fixed: [0; 3], free: [0; 3] };
+        for x in 0..size {
+            let ring = x.abs_diff(3).max(y.abs_diff(3));
+            let is_finder = ring <= 4 && x < 8 && y < 8;
+            // Timing patterns, which continue the edges of the finder pattern.
+            let is_timing = x == 0 || y == 0;
+            let is_dark =
+                if is_finder { ring != 2 && ring < 4 } else { is_timing && (x + y) % 2 == 0 };
+            row.dark[0] |= u64::from(is_dark) << x;
+            row.fixed[0] |= u64::from(is_finder || is_timing) << x;
+            row.free[0] |= u64::from(!is_timing && (x > 8 || y > 8)) << x;
+        }
+        row
+    };
+    (0..size).map(row).collect()
+}
+
+/// The modules of the format information, the most significant bit first: along row 8, then up column 8.
+fn format_places() -> impl Iterator<Item = (usize, usize)> {
+    (1..=8).map(|x| (x, 8)).chain((1..=7).rev().map(|y| (8, y)))
+}
+
+/// Format information of 15 bits: symbol number and mask with their BCH code, masked (section 7.9.2).
+fn format_bits(number: usize, mask: u8) -> u32 {
+    let data = (number as u32) << 2 | u32::from(mask);
+    (data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445
+}
+
+/// The level and the mask whose format information is nearest to that of the rows of a symbol, and the number of modules
+/// that differ. The level of M1 has no meaning.
+#[cfg(feature = "read")]
+pub(crate) fn format_of(version: u8, rows: &[[u64; ROW_WORDS]]) -> Option<(Level, u8, u32)> {
+    let seen = format_places().fold(0, |bits, (x, y)| bits << 1 | u32::from(is_set(&rows[y], x)));
+    let levels = [Level::L, Level::M, Level::Q].into_iter();
+    let numbers = levels.filter_map(|level| {
+        Some((level, symbol_number(version, Some(level).filter(|_| version > 1))?))
+    });
+    let all = numbers.flat_map(|(level, number)| {
+        (0..4).map(move |mask| (level, mask, format_bits(number, mask)))
+    });
+    let all = all.map(|(level, mask, bits)| (level, mask, (bits ^ seen).count_ones()));
+    all.min_by_key(|(_, _, differing)| *differing)
 }
 
 fn draw_modules(
-    size: usize,
+    version: u8,
     number: usize,
     mask: u8,
     stream: &[bool],
 ) -> [[u64; ROW_WORDS]; MAX_SIZE] {
+    let (size, patterns) = (size_of(version), function_patterns(version));
     let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
+    rows.iter_mut().zip(&patterns).for_each(|(row, pattern)| *row = pattern.dark);
     let mut put = |x: usize, y: usize, dark: bool| rows[y][0] |= u64::from(dark) << x;
-    for k in 0..size {
-        // Timing patterns, which continue the edges of the finder pattern.
-        put(k, 0, k < 7 || k % 2 == 0);
-        put(0, k, k < 7 || k % 2 == 0);
-    }
-    for (x, y) in (0..49_usize).map(|k| (k % 7, k / 7)) {
-        let ring = x.abs_diff(3).max(y.abs_diff(3));
-        put(x, y, ring != 2);
-    }
-    // Format information: along row 8, then up column 8.
-    let data = (number as u32) << 2 | u32::from(mask);
-    let format = (data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445;
-    let row = (1..=8).map(|x| (x, 8));
-    let column = (1..=7).rev().map(|y| (8, y));
-    row.chain(column).zip((0..15).rev()).for_each(|((x, y), k)| put(x, y, format >> k & 1 == 1));
-    // Strips of two columns from the right, upwards first.
-    let mut bits = stream.iter().copied();
-    for (strip, right) in (2..size).rev().step_by(2).enumerate() {
-        for k in 0..size {
-            let y = if strip % 2 == 0 { size - 1 - k } else { k };
-            for x in [right, right - 1] {
-                if y > 0 && (x > 8 || y > 8) {
-                    put(x, y, bits.next().unwrap_or(false) ^ inverts(mask, y, x));
-                }
-            }
-        }
+    let format = format_bits(number, mask);
+    format_places().zip((0..15).rev()).for_each(|((x, y), k)| put(x, y, format >> k & 1 == 1));
+    let masks = mask_rows(MASKS[usize::from(mask)]);
+    let modules = zigzag(size - 1, size, false).filter(|(x, y)| is_set(&patterns[*y].free, *x));
+    for ((x, y), bit) in modules.zip(stream) {
+        put(x, y, *bit != is_set(&masks[y % masks.len()], x));
     }
     rows
 }

@@ -1,6 +1,9 @@
 //! Rectangular Micro QR symbols (ISO/IEC 23941): codewords and modules.
 
 use crate::level::Level;
+#[cfg(feature = "read")]
+use crate::matrix::RowPatterns;
+use crate::matrix::{is_set, mask_rows, zigzag};
 use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
@@ -73,7 +76,8 @@ impl Kind {
         self.blocks_at(level).map(|(_, _, data)| data)
     }
 
-    fn blocks_at(&self, level: Level) -> Option<(usize, usize, usize)> {
+    /// Error correction codewords of each block, blocks, data codewords; `None` if there is no such level.
+    pub(crate) fn blocks_at(&self, level: Level) -> Option<(usize, usize, usize)> {
         match level {
             Level::M => Some(self.blocks[0]),
             Level::H => Some(self.blocks[1]),
@@ -167,6 +171,64 @@ fn interleave(data: &[u8], count: usize, ec_len: usize) -> Vec<u8> {
     data.chain(ec).copied().collect()
 }
 
+/// The mask of QR that rMQR has as its only one.
+pub(crate) const MASK: u8 = 4;
+
+/// The function patterns by row.
+#[cfg(feature = "read")]
+pub(crate) fn function_patterns(version: u8) -> Vec<RowPatterns> {
+    let kind = &KINDS[usize::from(version) - 1];
+    let mut canvas = Canvas::new(kind);
+    canvas.draw_patterns(kind);
+    let (dark, fixed) = (canvas.dark, canvas.reserved);
+    canvas.draw_format(0, Level::M);
+    let row = |y: usize| {
+        let mut free = [0; ROW_WORDS];
+        (0..canvas.width).for_each(|x| free[x / 64] |= 1 << (x % 64));
+        free.iter_mut().zip(canvas.reserved[y]).for_each(|(free, it)| *free &= !it);
+        RowPatterns { dark: dark[y], fixed: fixed[y], free }
+    };
+    (0..canvas.height).map(row).collect()
+}
+
+/// The modules of both copies of the format information, the least significant bit first.
+fn format_places(width: usize, height: usize) -> impl Iterator<Item = [(usize, usize); 2]> {
+    (0..18).map(move |k| {
+        let second = match k {
+            0..15 => (width - 8 + k / 5, height - 6 + k % 5),
+            _ => (width - 20 + k, height - 6),
+        };
+        [(8 + k / 5, 1 + k % 5), second]
+    })
+}
+
+/// Both copies of the format information: version and level with their BCH code, each with its own mask (section 7.9).
+fn format_bits(index: usize, level: Level) -> [u32; 2] {
+    let data = u32::from(level == Level::H) << 5 | index as u32;
+    let format = data << 12 | bch_remainder(data, 12, 0x1f25);
+    [format ^ 0x1fab2, format ^ 0x20a7b]
+}
+
+/// The level whose format information is nearest to that of the rows of a symbol, the mask, which is always 0, and the
+/// number of modules that differ in the better of both copies.
+#[cfg(feature = "read")]
+pub(crate) fn format_of(version: u8, rows: &[[u64; ROW_WORDS]]) -> Option<(Level, u8, u32)> {
+    let index = usize::from(version) - 1;
+    let Kind { width, height, .. } = KINDS[index];
+    let differing = |level: Level| {
+        let mut counts = [0; 2];
+        for (k, places) in format_places(width.into(), height.into()).enumerate() {
+            for (copy, (x, y)) in places.into_iter().enumerate() {
+                let is_dark = format_bits(index, level)[copy] >> k & 1 == 1;
+                counts[copy] += u32::from(is_set(&rows[y], x) != is_dark);
+            }
+        }
+        counts[0].min(counts[1])
+    };
+    let levels = [Level::M, Level::H].into_iter().map(|level| (level, 0, differing(level)));
+    levels.min_by_key(|(_, _, differing)| *differing)
+}
+
 struct Canvas {
     width: usize,
     height: usize,
@@ -229,18 +291,12 @@ impl Canvas {
         }
     }
 
-    /// Draws both copies of the format information, 18 bits each with its own mask (section 7.9).
+    /// Draws both copies of the format information.
     fn draw_format(&mut self, index: usize, level: Level) {
-        let data = u32::from(level == Level::H) << 5 | index as u32;
-        let format = data << 12 | bch_remainder(data, 12, 0x1f25);
-        let (left, right) = (format ^ 0x1fab2, format ^ 0x20a7b);
-        for k in 0..18 {
-            self.put(8 + k / 5, 1 + k % 5, left >> k & 1 == 1);
-            let (x, y) = match k {
-                0..15 => (self.width - 8 + k / 5, self.height - 6 + k % 5),
-                _ => (self.width - 20 + k, self.height - 6),
-            };
-            self.put(x, y, right >> k & 1 == 1);
+        for (k, places) in format_places(self.width, self.height).enumerate() {
+            for ((x, y), bits) in places.into_iter().zip(format_bits(index, level)) {
+                self.put(x, y, bits >> k & 1 == 1);
+            }
         }
     }
 
@@ -248,16 +304,11 @@ impl Canvas {
     fn place(&mut self, codewords: &[u8]) {
         let bits = codewords.iter().flat_map(|byte| (0..8).rev().map(move |k| byte >> k & 1 == 1));
         let mut bits = bits.chain(std::iter::repeat(false));
-        for (strip, right) in (1..self.width - 1).rev().step_by(2).enumerate() {
-            for k in 0..self.height {
-                let y = if strip % 2 == 0 { self.height - 1 - k } else { k };
-                for x in [right, right - 1] {
-                    if self.reserved[y][x / 64] >> (x % 64) & 1 == 0 {
-                        let mask = (y / 2 + x / 3).is_multiple_of(2);
-                        let dark = bits.next().unwrap_or(false) ^ mask;
-                        self.dark[y][x / 64] |= u64::from(dark) << (x % 64);
-                    }
-                }
+        let masks = mask_rows(MASK);
+        for (x, y) in zigzag(self.width - 2, self.height, false) {
+            if !is_set(&self.reserved[y], x) {
+                let dark = bits.next().unwrap_or(false) != is_set(&masks[y % masks.len()], x);
+                self.dark[y][x / 64] |= u64::from(dark) << (x % 64);
             }
         }
     }

@@ -11,8 +11,12 @@ mod rmqr;
 mod segments;
 mod units;
 
+#[cfg(feature = "read")]
+pub(crate) use append::shift_jis;
 #[cfg(feature = "micro")]
 pub use micro::MicroEncoder;
+#[cfg(feature = "read")]
+pub(crate) use micro::count_bits as micro_count_bits;
 #[cfg(feature = "rmqr")]
 pub use rmqr::RmqrEncoder;
 

@@ -1,0 +1,205 @@
+//! Finds finder patterns: runs of dark and light in the ratio 1:1:3:1:1 along a row and a column through their middle
+//! (ISO/IEC 18004 sections 6.3.3 and 12).
+
+use super::grid::{Picture, Point};
+
+/// Greys that differ by less are one run: the darkest of a light run, or the lightest of a dark one.
+const MIN_CONTRAST: u8 = 24;
+/// Rows from one that is searched to the next. The core of a finder pattern is three modules high.
+const ROW_STEP: usize = 3;
+/// The most finder patterns in a picture that is read.
+const MAX_FINDERS: usize = 100;
+/// The most steps of all that is compared with rows of the right ratio. It bounds the time for hostile pictures.
+const MAX_STEPS: usize = 1 << 20;
+
+/// A finder pattern.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finder {
+    pub(super) middle: Point,
+    /// Width and height in pixels, measured through the middle.
+    pub(super) size: Point,
+    /// The greys of what is dark in a symbol that is dark on light, and of what is light there.
+    pub(super) ink: u8,
+    pub(super) paper: u8,
+}
+
+impl Finder {
+    /// Whether the symbol is light on dark.
+    pub(super) fn is_inverted(&self) -> bool {
+        self.ink > self.paper
+    }
+
+    fn has_inside(&self, (x, y): Point) -> bool {
+        (x - self.middle.0).abs() * 2.0 < self.size.0
+            && (y - self.middle.1).abs() * 2.0 < self.size.1
+    }
+}
+
+/// All finder patterns of the picture, dark on light or the reverse; `None` if they are too many.
+pub(super) fn find(picture: &Picture<'_>) -> Option<Vec<Finder>> {
+    let mut search = Search { picture, found: Vec::new(), steps: 0 };
+    let mut before: &[u8] = &[];
+    for y in (1..picture.height).step_by(ROW_STEP) {
+        let row = picture.row(y);
+        // Most rows of a large picture show the same as the one before.
+        if row != before {
+            search.row(row, y);
+        }
+        if search.found.len() > MAX_FINDERS || search.steps > MAX_STEPS {
+            return None;
+        }
+        before = row;
+    }
+    Some(search.found)
+}
+
+/// Whether five runs have the ratio 1:1:3:1:1, with a tolerance of about half a module.
+fn is_finder(runs: [usize; 5]) -> bool {
+    let total: usize = runs.iter().sum();
+    let is_near = |run: usize, modules: usize, tolerance: usize| {
+        (7 * run).abs_diff(modules * total) * 10 <= tolerance * total + 30
+    };
+    is_near(runs[2], 3, 9) && [0, 1, 3, 4].iter().all(|&side| is_near(runs[side], 1, 6))
+}
+
+struct Search<'a> {
+    picture: &'a Picture<'a>,
+    found: Vec<Finder>,
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Searches a row. A run ends where the grey differs enough from the run's extreme, so faint and strong symbols are
+    /// found in the same picture.
+    fn row(&mut self, row: &[u8], y: usize) {
+        let first = row[0];
+        let Some(other) = row.iter().find(|grey| grey.abs_diff(first) >= MIN_CONTRAST) else {
+            return;
+        };
+        let mut runs =
+            Runs { is_dark: *other > first, extreme: first, edges: [0; 6], extremes: [first; 5] };
+        let (words, rest) = row.as_chunks::<8>();
+        for (at, word) in words.iter().enumerate() {
+            if *word != [runs.extreme; 8] {
+                for (k, &grey) in word.iter().enumerate() {
+                    if runs.take(8 * at + k, grey) {
+                        self.check(&runs, y);
+                    }
+                }
+            }
+        }
+        for (k, &grey) in rest.iter().enumerate() {
+            if runs.take(8 * words.len() + k, grey) {
+                self.check(&runs, y);
+            }
+        }
+        runs.end(row.len());
+        self.check(&runs, y);
+    }
+
+    /// Adds the finder pattern that the last five runs of a row cross, if its column has the same ratio.
+    fn check(&mut self, runs: &Runs, y: usize) {
+        let [a, b, c, d, e, f] = runs.edges;
+        // The run that ended is the last of the pattern.
+        if !is_finder([b - a, c - b, d - c, e - d, f - e]) {
+            return;
+        }
+        let (x, extremes) = ((c + d) / 2, runs.extremes);
+        let at = (x as f32 + 0.5, y as f32 + 0.5);
+        let (ink, paper) = (
+            extremes[2],
+            if extremes[2] < extremes[1] {
+                extremes[1].max(extremes[3])
+            } else {
+                extremes[1].min(extremes[3])
+            },
+        );
+        self.steps += self.found.len();
+        if self.found.iter().any(|it| it.is_inverted() == (ink > paper) && it.has_inside(at)) {
+            return;
+        }
+        let finder = Finder { middle: at, size: ((f - a) as f32, 0.0), ink, paper };
+        let finder = self.measured(finder, (x, y));
+        self.found.extend(finder);
+    }
+
+    /// Measures a finder pattern up and down from a point of its core, then to the left and right.
+    fn measured(&mut self, mut finder: Finder, (x, y): (usize, usize)) -> Option<Finder> {
+        let Picture { grey, width, height } = *self.picture;
+        let most = finder.size.0 as usize * 2;
+        let middle = (u16::from(finder.ink) + u16::from(finder.paper)).div_ceil(2) as u8;
+        let is_ink = |x: usize, y: usize| (grey[y * width + x] < middle) != finder.is_inverted();
+        let (top, bottom) = self.line(|y| is_ink(x, y), y, height, most)?;
+        let y = (top + bottom) / 2;
+        let (left, right) = self.line(|x| is_ink(x, y), x, width, most)?;
+        finder.middle = ((left + right) as f32 / 2.0, (top + bottom) as f32 / 2.0);
+        finder.size = ((right - left) as f32, (bottom - top) as f32);
+        let is_even = finder.size.0 < 2.0 * finder.size.1 && finder.size.1 < 2.0 * finder.size.0;
+        is_even.then_some(finder)
+    }
+
+    /// The first pixel of a finder pattern on a line of `len` pixels, whose pixel `at` is in the core, and the one after
+    /// its last; `None` if the runs have another ratio.
+    fn line(
+        &mut self,
+        is_ink: impl Fn(usize) -> bool,
+        at: usize,
+        len: usize,
+        most: usize,
+    ) -> Option<(usize, usize)> {
+        // Where the core, the ring around it and the outer ring end, in pixels from `at`.
+        let ends = |room: usize, is_ink: &dyn Fn(usize) -> bool| {
+            let (mut ends, mut from) = ([0; 3], 0);
+            for (end, ink) in ends.iter_mut().zip([true, false, true]) {
+                let most = room.min(from + most);
+                *end = (from..most).find(|&k| is_ink(k) != ink).unwrap_or(most);
+                from = *end;
+            }
+            ends
+        };
+        let [a, b, c] = ends(at + 1, &|k| is_ink(at - k));
+        let [d, e, f] = ends(len - at, &|k| is_ink(at + k));
+        self.steps += c + f;
+        let runs = [c - b, b - a, (a + d).saturating_sub(1), e - d, f - e];
+        is_finder(runs).then_some((at + 1 - c, at + f))
+    }
+}
+
+/// The last runs of dark or light pixels of a row.
+struct Runs {
+    /// Whether the run that goes on is dark, and its darkest or lightest grey.
+    is_dark: bool,
+    extreme: u8,
+    /// The first pixels of the last five runs that ended, and the first pixel of the one that goes on.
+    edges: [usize; 6],
+    /// The darkest or lightest greys of the last five runs that ended.
+    extremes: [u8; 5],
+}
+
+impl Runs {
+    /// Adds the pixel `at`. Returns whether a run ended before it.
+    #[inline(always)]
+    fn take(&mut self, at: usize, grey: u8) -> bool {
+        let contrast = if self.is_dark {
+            grey.saturating_sub(self.extreme)
+        } else {
+            self.extreme.saturating_sub(grey)
+        };
+        if contrast >= MIN_CONTRAST {
+            self.end(at);
+            self.is_dark = !self.is_dark;
+            self.extreme = grey;
+            return true;
+        }
+        self.extreme = if self.is_dark { self.extreme.min(grey) } else { self.extreme.max(grey) };
+        false
+    }
+
+    /// Ends a run before the pixel `at`.
+    fn end(&mut self, at: usize) {
+        let [_, b, c, d, e, f] = self.edges;
+        self.edges = [b, c, d, e, f, at];
+        let [_, b, c, d, e] = self.extremes;
+        self.extremes = [b, c, d, e, self.extreme];
+    }
+}

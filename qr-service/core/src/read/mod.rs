@@ -1,0 +1,163 @@
+//! Reads symbols from pictures that programs draw: modules of even size, sharp or scaled, in any two colours. Photos are
+//! for other readers, so this one reads a picture as a whole or not at all, and never guesses.
+
+mod correct;
+mod decode;
+mod finders;
+mod grid;
+mod message;
+
+use crate::encoder::Fnc1;
+use crate::level::Level;
+use crate::modules::{Modules, Rows};
+use finders::Finder;
+use grid::{Grid, Picture, Row};
+pub use message::Part;
+
+/// A kind of symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// QR.
+    Qr,
+    /// Micro QR.
+    Micro,
+    /// Rectangular Micro QR.
+    Rmqr,
+}
+
+/// A symbol that [`read`] has found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ReadSymbol {
+    /// The kind of symbol.
+    pub kind: SymbolKind,
+    /// The version, as the symbols of this crate count it: 1 to 40, 1 to 4 for Micro QR, 1 to 32 for rMQR.
+    pub version: u8,
+    /// Error correction level; `None` for Micro QR M1.
+    pub level: Option<Level>,
+    /// Mask pattern reference; 0 for rMQR.
+    pub mask: u8,
+    /// The bytes of all segments. Those in Kanji mode are Shift JIS; no ECI is applied. Under FNC1, they have the
+    /// separator 0x1d.
+    pub bytes: Vec<u8>,
+    /// The last ECI assignment number.
+    pub eci: Option<u32>,
+    /// The meaning that an FNC1 indicator gives the bytes.
+    pub fnc1: Option<Fnc1>,
+    /// The place in structured append.
+    pub part: Option<Part>,
+    /// Whether the symbol is light on dark.
+    pub is_inverted: bool,
+    /// The corners in pixels, x and y: the symbol's own top left, top right, bottom right and bottom left.
+    pub corners: [(f32, f32); 4],
+    rows: Vec<Row>,
+    width: usize,
+}
+
+impl ReadSymbol {
+    /// The modules as they were read, upright, with the errors that were corrected.
+    pub fn modules(&self) -> Modules<'_> {
+        Modules::new(Rows::ThreeWords(&self.rows), self.width)
+    }
+}
+
+/// Reads all symbols of a picture: its grey pixels from 0, black, to 255, row by row. Symbols may be turned by any angle,
+/// mirrored and light on dark.
+///
+/// The algorithm is the reference one of ISO/IEC 18004, section 12, for symbols that are not distorted. Damaged modules
+/// are corrected within the limits of the standard's table 9, which leave room to notice what cannot be corrected.
+///
+/// `None` unless every finder pattern in the picture, and what looks like one, belongs to a symbol that was read, so
+/// that another reader may find more. Takes milliseconds at most for a picture of four million pixels.
+///
+/// ```
+/// use qr_core::{Level, encode, read};
+///
+/// let symbol = encode("text", Level::M)?;
+/// // Four pixels a module, and four modules on each side.
+/// let pixel = |at: usize| if symbol.is_dark((at % 116 / 4).wrapping_sub(4), (at / 116 / 4).wrapping_sub(4)) { 0 } else { 255 };
+/// let grey: Vec<u8> = (0..116 * 116).map(pixel).collect();
+/// let symbols = read(&grey, 116).unwrap_or_default();
+/// assert_eq!((symbols.len(), &*symbols[0].bytes), (1, &b"text"[..]));
+/// # Ok::<(), qr_core::Error>(())
+/// ```
+pub fn read(grey: &[u8], width: usize) -> Option<Vec<ReadSymbol>> {
+    let picture = Picture { grey, width, height: grey.len().checked_div(width)? };
+    if width * picture.height != grey.len() {
+        return None;
+    }
+    let finders = finders::find(&picture)?;
+    let mut search =
+        Search { picture, is_explained: vec![false; finders.len()], finders, found: Vec::new() };
+    search.read_qr();
+    search.read_single();
+    let is_whole = !search.found.is_empty() && !search.is_explained.contains(&false);
+    is_whole.then_some(search.found)
+}
+
+struct Search<'a> {
+    picture: Picture<'a>,
+    finders: Vec<Finder>,
+    /// Whether each finder pattern is part of a symbol that was read, or of its message.
+    is_explained: Vec<bool>,
+    found: Vec<ReadSymbol>,
+}
+
+impl Search<'_> {
+    /// Reads the QR symbols of all sets of three finder patterns.
+    fn read_qr(&mut self) {
+        let count = self.finders.len();
+        let sets = (0..count)
+            .flat_map(|a| (0..count).flat_map(move |b| (0..count).map(move |c| [a, b, c])));
+        for set in sets {
+            let [a, b, c] = set;
+            if a == b || b == c || c == a || set.iter().any(|&it| self.is_explained[it]) {
+                continue;
+            }
+            let grid =
+                grid::qr_grid(&self.picture, &self.finders[a], &self.finders[b], &self.finders[c]);
+            if let Some(grid) = grid {
+                let version = ((grid.width - 17) / 4) as u8;
+                let _is_read = self.try_grid(SymbolKind::Qr, version, grid)
+                    || self.try_grid(SymbolKind::Qr, version, grid.mirrored());
+            }
+        }
+    }
+
+    /// Reads the symbols of Micro QR and rMQR, which have one finder pattern.
+    fn read_single(&mut self) {
+        for index in 0..self.finders.len() {
+            let finder = self.finders[index];
+            let grids = grid::single_grids(&self.picture, &finder);
+            let _is_read = !self.is_explained[index]
+                && grids
+                    .into_iter()
+                    .any(|(kind, version, grid)| self.try_grid(kind, version, grid));
+        }
+    }
+
+    /// Decodes the modules of a grid. Whether they are a symbol.
+    fn try_grid(&mut self, kind: SymbolKind, version: u8, grid: Grid) -> bool {
+        let Some(rows) = grid.sample(&self.picture) else { return false };
+        let Some(decoded) = decode::decode(kind, version, grid.width, &rows) else { return false };
+        let message = decoded.message;
+        self.found.push(ReadSymbol {
+            kind,
+            version,
+            level: decoded.level,
+            mask: decoded.mask,
+            bytes: message.bytes,
+            eci: message.eci,
+            fnc1: message.fnc1,
+            part: message.part,
+            is_inverted: grid.is_inverted,
+            corners: grid.corners(),
+            rows,
+            width: grid.width,
+        });
+        for (finder, is_explained) in self.finders.iter().zip(&mut self.is_explained) {
+            *is_explained |= grid.has_inside(finder.middle);
+        }
+        true
+    }
+}
