@@ -56,7 +56,7 @@ pub(super) fn decode(kind: SymbolKind, version: u8, width: usize, rows: &[Row]) 
     let mut codewords = Vec::with_capacity(data_len + shape.count * shape.ec_len);
     let (mut byte, mut count) = (0_u8, 0);
     let last = if kind == SymbolKind::Rmqr { width - 2 } else { width - 1 };
-    for (x, y) in zigzag(last, rows.len(), kind == SymbolKind::Qr) {
+    zigzag(last, rows.len(), kind == SymbolKind::Qr).for_each(|(x, y)| {
         if is_set(&patterns[y].free, x) {
             byte = byte << 1 | u8::from(is_set(&rows[y], x) != is_set(&masks[y % 12], x));
             count += 1;
@@ -65,7 +65,7 @@ pub(super) fn decode(kind: SymbolKind, version: u8, width: usize, rows: &[Row]) 
                 (byte, count) = (0, 0);
             }
         }
-    }
+    });
     let data = corrected(&codewords, shape, kind == SymbolKind::Qr)?;
     let message = message::read(kind, version, &data, bits)?;
     let level = Some(level).filter(|_| !is_weak);

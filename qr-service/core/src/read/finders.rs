@@ -8,9 +8,9 @@ const MIN_CONTRAST: u8 = 24;
 /// Rows from one that is searched to the next. The core of a finder pattern is three modules high.
 const ROW_STEP: usize = 3;
 /// The most finder patterns in a picture that is read.
-const MAX_FINDERS: usize = 100;
+const MAX_FINDERS: usize = 80;
 /// The most steps of all that is compared with rows of the right ratio. It bounds the time for hostile pictures.
-const MAX_STEPS: usize = 1 << 20;
+const MAX_STEPS: usize = 1 << 19;
 
 /// A finder pattern.
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +159,7 @@ impl Search<'_> {
         };
         let [a, b, c] = ends(at + 1, &|k| is_ink(at - k));
         let [d, e, f] = ends(len - at, &|k| is_ink(at + k));
-        self.steps += c + f;
+        self.steps += c + f + 8;
         let runs = [c - b, b - a, (a + d).saturating_sub(1), e - d, f - e];
         is_finder(runs).then_some((at + 1 - c, at + f))
     }

@@ -114,9 +114,21 @@ impl Grid {
     pub(super) fn sample(&self, picture: &Picture<'_>) -> Option<Vec<Row>> {
         let mut unclear = 0;
         let mut rows = vec![[0; 3]; self.height];
-        for (y, row) in rows.iter_mut().enumerate() {
+        // Places in pixels with 16 binary digits after the point, because conversions of floating point take long.
+        let fixed = |(x, y): Point| [x, y].map(|it| (it * 65536.0) as i64);
+        let ([left, top], [right_x, right_y]) = (fixed(self.place(0.5, 0.5)), fixed(self.right));
+        let down = fixed(self.down);
+        for (row, y) in rows.iter_mut().zip(0..) {
+            let (left, top) = (left + y * down[0], top + y * down[1]);
             for x in 0..self.width {
-                let grey = self.grey(picture, x, y);
+                let at = [left + x as i64 * right_x, top + x as i64 * right_y]
+                    .map(|it| (it >> 16) as usize);
+                let index = if at[0] < picture.width {
+                    at[1].wrapping_mul(picture.width).wrapping_add(at[0])
+                } else {
+                    usize::MAX
+                };
+                let grey = picture.grey.get(index).copied().unwrap_or(self.threshold);
                 unclear += usize::from(grey.abs_diff(self.threshold) < self.clearance);
                 row[x / 64] |= u64::from((grey < self.threshold) != self.is_inverted) << (x % 64);
             }
@@ -144,15 +156,16 @@ pub(super) fn qr_grid(
 ) -> Option<Grid> {
     let to = |it: &Finder| (it.middle.0 - first.middle.0, it.middle.1 - first.middle.1);
     let (u, w) = (to(right), to(below));
-    let (length, other) = (dot(u, u), dot(w, w));
+    // Where the third finder pattern should be, a quarter turn from the second, and how far it is from there.
+    let (length, off) = (dot(u, u), (w.0 + u.1, w.1 - u.0));
+    if dot(off, off) > 0.03 * length {
+        return None;
+    }
     let is_similar = |it: &Finder| {
-        it.is_inverted() == first.is_inverted()
-            && (0.75..1.34).contains(&(it.size.0 / first.size.0))
-            && (0.75..1.34).contains(&(it.size.1 / first.size.1))
+        let ratios = [it.size.0 / first.size.0, it.size.1 / first.size.1];
+        it.is_inverted() == first.is_inverted() && ratios.iter().all(|it| (0.75..1.34).contains(it))
     };
-    let is_square = dot(u, w).abs() < 0.06 * length && (0.8..1.25).contains(&(other / length));
-    // Clockwise from the right to below.
-    if !is_square || u.0 * w.1 < u.1 * w.0 || !is_similar(right) || !is_similar(below) {
+    if !is_similar(right) || !is_similar(below) {
         return None;
     }
     // The sizes are those of cuts along rows and columns, which are longer through a turned pattern.
@@ -170,12 +183,15 @@ pub(super) fn qr_grid(
             ..Grid::new(first, step(u), step(w), &[right, below])
         };
         // The timing patterns (section 6.3.5).
-        let is_wrong = |&at: &usize| {
-            usize::from(grid.is_dark(picture, at, 6) != at.is_multiple_of(2))
-                + usize::from(grid.is_dark(picture, 6, at) != at.is_multiple_of(2))
-        };
-        let wrong: usize = (8..size - 8).map(|at| is_wrong(&at)).sum();
-        (wrong * 5 < size - 16).then_some((wrong, grid))
+        let mut wrong = 0;
+        for at in 8..size - 8 {
+            let is_dark = [grid.is_dark(picture, at, 6), grid.is_dark(picture, 6, at)];
+            wrong += is_dark.iter().filter(|it| **it != at.is_multiple_of(2)).count();
+            if wrong * 5 >= size - 16 {
+                return None;
+            }
+        }
+        Some((wrong, grid))
     };
     let versions =
         (version - reach).ceil().max(1.0) as usize..=(version + reach).min(40.0) as usize;
@@ -231,7 +247,8 @@ impl Grid {
     fn extent(&self, picture: &Picture<'_>) -> f32 {
         let module = dot(self.right, self.right).sqrt();
         let mut end = 7.0;
-        for pixel in (6.5 * module) as usize.. {
+        // In steps of a pixel, or of a quarter of a large module.
+        for pixel in ((6.5 * module) as usize..).step_by((module / 4.0).max(1.0) as usize) {
             let at = (pixel as f32 + 0.5) / module;
             let grey = picture.at(self.place(at, 0.5));
             if grey.is_some_and(|grey| (grey < self.threshold) != self.is_inverted) {

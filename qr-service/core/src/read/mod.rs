@@ -107,11 +107,9 @@ impl Search<'_> {
     /// Reads the QR symbols of all sets of three finder patterns.
     fn read_qr(&mut self) {
         let count = self.finders.len();
-        let sets = (0..count)
-            .flat_map(|a| (0..count).flat_map(move |b| (0..count).map(move |c| [a, b, c])));
-        for set in sets {
-            let [a, b, c] = set;
-            if a == b || b == c || c == a || set.iter().any(|&it| self.is_explained[it]) {
+        for index in 0..count.pow(3) {
+            let [a, b, c] = [index / count / count, index / count % count, index % count];
+            if a == b || [a, b, c].iter().any(|&it| self.is_explained[it]) {
                 continue;
             }
             let grid =
@@ -127,12 +125,11 @@ impl Search<'_> {
     /// Reads the symbols of Micro QR and rMQR, which have one finder pattern.
     fn read_single(&mut self) {
         for index in 0..self.finders.len() {
-            let finder = self.finders[index];
-            let grids = grid::single_grids(&self.picture, &finder);
-            let _is_read = !self.is_explained[index]
-                && grids
-                    .into_iter()
-                    .any(|(kind, version, grid)| self.try_grid(kind, version, grid));
+            if !self.is_explained[index] {
+                let mut grids = grid::single_grids(&self.picture, &self.finders[index]).into_iter();
+                let _is_read =
+                    grids.any(|(kind, version, grid)| self.try_grid(kind, version, grid));
+            }
         }
     }
 
