@@ -9,10 +9,11 @@ use super::{Decoded, Pixels};
 /// [`decode_pixels_by_rxing`](super::decode_pixels_by_rxing).
 pub fn decode_pixels_by_core(pixels: &Pixels) -> Option<Decoded> {
     let [symbol] = <[_; 1]>::try_from(qr_core::read(&pixels.grey, pixels.width)?).ok()?;
-    let is_plain = !symbol.is_inverted && symbol.fnc1.is_none() && symbol.part.is_none();
+    let content = symbol.content;
+    let is_plain = !symbol.is_inverted && content.fnc1.is_none() && content.part.is_none();
     if symbol.kind != SymbolKind::Qr || !is_plain {
         return None;
     }
     let level = symbol.level?.to_string().chars().next()?;
-    Some(Decoded { bytes: symbol.bytes, version: symbol.version, level })
+    Some(Decoded { bytes: content.bytes, version: symbol.version, level })
 }

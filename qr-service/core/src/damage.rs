@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::matrix::{function_patterns, is_set, zigzag};
+use crate::matrix::{empty_rows, is_set, zigzag};
 use crate::symbol::Symbol;
 use crate::version::{blocks, total_codewords};
 
@@ -34,8 +34,8 @@ impl Symbol {
         let size = self.size();
         let total = total_codewords(self.version);
         let mut is_touched = vec![false; total];
-        let patterns = function_patterns(self.version);
-        let modules = zigzag(size - 1, size, true).filter(|(x, y)| is_set(&patterns[*y].free, *x));
+        let empty = empty_rows(self.version, self.level, self.mask);
+        let modules = zigzag(size - 1, size, true).filter(|(x, y)| is_set(&empty[*y][1], *x));
         for (index, (x, y)) in modules.enumerate() {
             // The remainder bits at the end belong to no codeword.
             if let Some(codeword) = is_touched.get_mut(index / 8) {

@@ -90,7 +90,7 @@ pub use png::{Palette, write_palette_png};
 pub use png::{to_png, write_png};
 pub use raster::Raster;
 #[cfg(feature = "read")]
-pub use read::{Part, ReadSymbol, SymbolKind, read};
+pub use read::{Content, Part, ReadSymbol, SymbolKind, read};
 #[allow(unused_imports, unreachable_pub, reason = "empty without a feature")]
 pub use returning::*;
 #[cfg(feature = "rmqr")]

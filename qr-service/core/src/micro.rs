@@ -2,7 +2,7 @@
 
 use crate::bits::BitString;
 use crate::level::Level;
-use crate::matrix::{RowPatterns, is_set, mask_rows, zigzag};
+use crate::matrix::{Row, is_set, mask_rows, zigzag};
 use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
@@ -92,7 +92,7 @@ impl MicroSymbol {
         let number = symbol_number(version, level).unwrap_or(0);
         let size = size_of(version);
         let stream = codewords(version, number, message);
-        let masked = |mask| draw_modules(version, number, mask, &stream);
+        let masked = |mask| draw_modules(version, level, mask, &stream);
         let best = || (0..4).rev().max_by_key(|mask| score(&masked(*mask), size)).unwrap_or(0);
         let mask = mask.unwrap_or_else(best);
         MicroSymbol { version, level, mask, rows: masked(mask) }
@@ -130,70 +130,44 @@ fn codewords(version: u8, number: usize, mut message: BitString) -> Vec<bool> {
 /// The masks of QR that those of Micro QR are (table 10).
 pub(crate) const MASKS: [u8; 4] = [1, 4, 6, 7];
 
-/// The function patterns by row.
-pub(crate) fn function_patterns(version: u8) -> Vec<RowPatterns> {
+/// The place of a bit of the format information, the least significant first: down column 8, then along row 8 to the left.
+pub(crate) fn format_place(bit: usize) -> (usize, usize) {
+    if bit < 7 { (8, bit + 1) } else { (15 - bit, 8) }
+}
+
+/// Format information of 15 bits: symbol number and mask with their BCH code, masked (section 7.9.2). `None` if the
+/// version lacks the level.
+pub(crate) fn format_bits(version: u8, level: Option<Level>, mask: u8) -> Option<u32> {
+    let data = (symbol_number(version, level)? as u32) << 2 | u32::from(mask);
+    Some((data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445)
+}
+
+/// The rows of a symbol before its message.
+pub(crate) fn empty_rows(version: u8, level: Option<Level>, mask: u8) -> Vec<[Row; 2]> {
     let size = size_of(version);
-    let row = |y: usize| {
-        let mut row = RowPatterns { dark: [0; 3], fixed: [0; 3], free: [0; 3] };
-        for x in 0..size {
-            let ring = x.abs_diff(3).max(y.abs_diff(3));
-            let is_finder = ring <= 4 && x < 8 && y < 8;
-            // Timing patterns, which continue the edges of the finder pattern.
-            let is_timing = x == 0 || y == 0;
-            let is_dark =
-                if is_finder { ring != 2 && ring < 4 } else { is_timing && (x + y) % 2 == 0 };
-            row.dark[0] |= u64::from(is_dark) << x;
-            row.fixed[0] |= u64::from(is_finder || is_timing) << x;
-            row.free[0] |= u64::from(!is_timing && (x > 8 || y > 8)) << x;
-        }
-        row
-    };
-    (0..size).map(row).collect()
+    let mut rows = vec![[[0; ROW_WORDS]; 2]; size];
+    for (x, y) in (0..size * size).map(|at| (at % size, at / size)) {
+        let ring = x.abs_diff(3).max(y.abs_diff(3));
+        // Timing patterns continue the edges of the finder pattern.
+        let is_timing = (x == 0 || y == 0) && (x + y) % 2 == 0;
+        let is_dark = if ring > 3 { is_timing && ring > 4 } else { ring != 2 };
+        rows[y][0][0] |= u64::from(is_dark) << x;
+        rows[y][1][0] |= u64::from(x > 0 && y > 0 && (x > 8 || y > 8)) << x;
+    }
+    let bits = format_bits(version, level, mask).unwrap_or(0);
+    for ((x, y), bit) in (0..15).map(|bit| (format_place(bit), bit)) {
+        rows[y][0][0] |= u64::from(bits >> bit & 1) << x;
+    }
+    rows
 }
 
-/// The modules of the format information, the most significant bit first: along row 8, then up column 8.
-fn format_places() -> impl Iterator<Item = (usize, usize)> {
-    (1..=8).map(|x| (x, 8)).chain((1..=7).rev().map(|y| (8, y)))
-}
-
-/// Format information of 15 bits: symbol number and mask with their BCH code, masked (section 7.9.2).
-fn format_bits(number: usize, mask: u8) -> u32 {
-    let data = (number as u32) << 2 | u32::from(mask);
-    (data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445
-}
-
-/// The level and the mask whose format information is nearest to that of the rows of a symbol, and the number of modules
-/// that differ. The level of M1 has no meaning.
-#[cfg(feature = "read")]
-pub(crate) fn format_of(version: u8, rows: &[[u64; ROW_WORDS]]) -> Option<(Level, u8, u32)> {
-    let seen = format_places().fold(0, |bits, (x, y)| bits << 1 | u32::from(is_set(&rows[y], x)));
-    let levels = [Level::L, Level::M, Level::Q].into_iter();
-    let numbers = levels.filter_map(|level| {
-        Some((level, symbol_number(version, Some(level).filter(|_| version > 1))?))
-    });
-    let all = numbers.flat_map(|(level, number)| {
-        (0..4).map(move |mask| (level, mask, format_bits(number, mask)))
-    });
-    let all = all.map(|(level, mask, bits)| (level, mask, (bits ^ seen).count_ones()));
-    all.min_by_key(|(_, _, differing)| *differing)
-}
-
-fn draw_modules(
-    version: u8,
-    number: usize,
-    mask: u8,
-    stream: &[bool],
-) -> [[u64; ROW_WORDS]; MAX_SIZE] {
-    let (size, patterns) = (size_of(version), function_patterns(version));
+fn draw_modules(version: u8, level: Option<Level>, mask: u8, stream: &[bool]) -> [Row; MAX_SIZE] {
+    let (empty, masks) = (empty_rows(version, level, mask), mask_rows(MASKS[usize::from(mask)]));
     let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
-    rows.iter_mut().zip(&patterns).for_each(|(row, pattern)| *row = pattern.dark);
-    let mut put = |x: usize, y: usize, dark: bool| rows[y][0] |= u64::from(dark) << x;
-    let format = format_bits(number, mask);
-    format_places().zip((0..15).rev()).for_each(|((x, y), k)| put(x, y, format >> k & 1 == 1));
-    let masks = mask_rows(MASKS[usize::from(mask)]);
-    let modules = zigzag(size - 1, size, false).filter(|(x, y)| is_set(&patterns[*y].free, *x));
-    for ((x, y), bit) in modules.zip(stream) {
-        put(x, y, *bit != is_set(&masks[y % masks.len()], x));
+    rows.iter_mut().zip(&empty).for_each(|(row, [dark, _])| *row = *dark);
+    let modules = zigzag(empty.len() - 1, empty.len(), false);
+    for ((x, y), bit) in modules.filter(|(x, y)| is_set(&empty[*y][1], *x)).zip(stream) {
+        rows[y][0] |= u64::from(*bit != is_set(&masks[y % masks.len()], x)) << x;
     }
     rows
 }

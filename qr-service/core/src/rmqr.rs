@@ -2,7 +2,7 @@
 
 use crate::level::Level;
 #[cfg(feature = "read")]
-use crate::matrix::RowPatterns;
+use crate::matrix::Row;
 use crate::matrix::{is_set, mask_rows, zigzag};
 use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
@@ -174,59 +174,31 @@ fn interleave(data: &[u8], count: usize, ec_len: usize) -> Vec<u8> {
 /// The mask of QR that rMQR has as its only one.
 pub(crate) const MASK: u8 = 4;
 
-/// The function patterns by row.
+/// The rows of a symbol before its message.
 #[cfg(feature = "read")]
-pub(crate) fn function_patterns(version: u8) -> Vec<RowPatterns> {
-    let kind = &KINDS[usize::from(version) - 1];
-    let mut canvas = Canvas::new(kind);
-    canvas.draw_patterns(kind);
-    let (dark, fixed) = (canvas.dark, canvas.reserved);
-    canvas.draw_format(0, Level::M);
-    let row = |y: usize| {
-        let mut free = [0; ROW_WORDS];
-        (0..canvas.width).for_each(|x| free[x / 64] |= 1 << (x % 64));
-        free.iter_mut().zip(canvas.reserved[y]).for_each(|(free, it)| *free &= !it);
-        RowPatterns { dark: dark[y], fixed: fixed[y], free }
-    };
-    (0..canvas.height).map(row).collect()
+pub(crate) fn empty_rows(version: u8, level: Level) -> Vec<[Row; 2]> {
+    let index = usize::from(version) - 1;
+    let mut canvas = Canvas::new(&KINDS[index]);
+    canvas.draw_patterns(&KINDS[index]);
+    canvas.draw_format(index, level);
+    let rows = canvas.dark.iter().zip(&canvas.reserved).take(canvas.height);
+    rows.map(|(dark, reserved)| [*dark, reserved.map(|word| !word)]).collect()
 }
 
-/// The modules of both copies of the format information, the least significant bit first.
-fn format_places(width: usize, height: usize) -> impl Iterator<Item = [(usize, usize); 2]> {
-    (0..18).map(move |k| {
-        let second = match k {
-            0..15 => (width - 8 + k / 5, height - 6 + k % 5),
-            _ => (width - 20 + k, height - 6),
-        };
-        [(8 + k / 5, 1 + k % 5), second]
-    })
+/// The places of a bit of the format information in both copies.
+pub(crate) fn format_places(width: usize, height: usize, bit: usize) -> [(usize, usize); 2] {
+    let second = match bit {
+        0..15 => (width - 8 + bit / 5, height - 6 + bit % 5),
+        _ => (width - 20 + bit, height - 6),
+    };
+    [(8 + bit / 5, 1 + bit % 5), second]
 }
 
 /// Both copies of the format information: version and level with their BCH code, each with its own mask (section 7.9).
-fn format_bits(index: usize, level: Level) -> [u32; 2] {
+pub(crate) fn format_bits(index: usize, level: Level) -> [u32; 2] {
     let data = u32::from(level == Level::H) << 5 | index as u32;
     let format = data << 12 | bch_remainder(data, 12, 0x1f25);
     [format ^ 0x1fab2, format ^ 0x20a7b]
-}
-
-/// The level whose format information is nearest to that of the rows of a symbol, the mask, which is always 0, and the
-/// number of modules that differ in the better of both copies.
-#[cfg(feature = "read")]
-pub(crate) fn format_of(version: u8, rows: &[[u64; ROW_WORDS]]) -> Option<(Level, u8, u32)> {
-    let index = usize::from(version) - 1;
-    let Kind { width, height, .. } = KINDS[index];
-    let differing = |level: Level| {
-        let mut counts = [0; 2];
-        for (k, places) in format_places(width.into(), height.into()).enumerate() {
-            for (copy, (x, y)) in places.into_iter().enumerate() {
-                let is_dark = format_bits(index, level)[copy] >> k & 1 == 1;
-                counts[copy] += u32::from(is_set(&rows[y], x) != is_dark);
-            }
-        }
-        counts[0].min(counts[1])
-    };
-    let levels = [Level::M, Level::H].into_iter().map(|level| (level, 0, differing(level)));
-    levels.min_by_key(|(_, _, differing)| *differing)
 }
 
 struct Canvas {
@@ -293,9 +265,10 @@ impl Canvas {
 
     /// Draws both copies of the format information.
     fn draw_format(&mut self, index: usize, level: Level) {
-        for (k, places) in format_places(self.width, self.height).enumerate() {
+        for bit in 0..18 {
+            let places = format_places(self.width, self.height, bit);
             for ((x, y), bits) in places.into_iter().zip(format_bits(index, level)) {
-                self.put(x, y, bits >> k & 1 == 1);
+                self.put(x, y, bits >> bit & 1 == 1);
             }
         }
     }

@@ -70,7 +70,7 @@ fn every_version_and_level_is_read() {
         for level in Level::ALL {
             let symbol = Encoder::new(level).versions(version..=version).encode("Version").unwrap();
             let found = read_one(&Look { scale: 3.0, ..PLAIN }.draw(symbol.modules()));
-            assert_eq!(found.bytes, b"Version");
+            assert_eq!(found.content.bytes, b"Version");
             assert_eq!((found.version, found.level), (version, Some(level)));
             assert_eq!((found.mask, found.kind), (symbol.mask(), SymbolKind::Qr));
             assert!(found.modules().rows().flatten().eq(symbol.rows().flatten()), "{symbol:?}");
@@ -86,7 +86,7 @@ fn every_version_of_micro_qr_and_rmqr_is_read() {
                 let encoder = MicroEncoder::new(level).versions(version..=version).mask(mask);
                 let Ok(symbol) = encoder.encode("12") else { continue };
                 let found = read_one(&PLAIN.draw(symbol.modules()));
-                assert_eq!((&*found.bytes, found.kind), (&b"12"[..], SymbolKind::Micro));
+                assert_eq!((&*found.content.bytes, found.kind), (&b"12"[..], SymbolKind::Micro));
                 let as_made = (symbol.version(), symbol.level(), symbol.mask());
                 assert_eq!((found.version, found.level, found.mask), as_made);
             }
@@ -99,7 +99,7 @@ fn every_version_of_micro_qr_and_rmqr_is_read() {
                     RmqrEncoder::new(level).heights(height..=height).widths(width..=width);
                 let Ok(symbol) = encoder.encode("12") else { continue };
                 let found = read_one(&PLAIN.draw(symbol.modules()));
-                assert_eq!((&*found.bytes, found.kind), (&b"12"[..], SymbolKind::Rmqr));
+                assert_eq!((&*found.content.bytes, found.kind), (&b"12"[..], SymbolKind::Rmqr));
                 let as_made = (symbol.version(), Some(symbol.level()));
                 assert_eq!((found.version, found.level), as_made);
             }
@@ -114,23 +114,26 @@ fn modes_and_headers_are_read() {
     };
     let plain = Encoder::new(Level::M);
     let with_eci = of(plain.clone().eci(26), "grüße");
-    assert_eq!((&*with_eci.bytes, with_eci.eci), ("grüße".as_bytes(), Some(26)));
-    assert_eq!(of(plain.clone().eci(999_999), "1").eci, Some(999_999));
-    assert_eq!(of(plain.clone().eci(3000), "1").eci, Some(3000));
+    assert_eq!((&*with_eci.content.bytes, with_eci.content.eci), ("grüße".as_bytes(), Some(26)));
+    assert_eq!(of(plain.clone().eci(999_999), "1").content.eci, Some(999_999));
+    assert_eq!(of(plain.clone().eci(3000), "1").content.eci, Some(3000));
     let gs1 = of(plain.clone().fnc1(Fnc1::Gs1), "10A%1\u{1d}21");
-    assert_eq!((&*gs1.bytes, gs1.fnc1), (&b"10A%1\x1d21"[..], Some(Fnc1::Gs1)));
+    assert_eq!((&*gs1.content.bytes, gs1.content.fnc1), (&b"10A%1\x1d21"[..], Some(Fnc1::Gs1)));
     let aim = of(plain.clone().fnc1(Fnc1::Aim(37)), "AA1234BBB112");
-    assert_eq!((&*aim.bytes, aim.fnc1), (&b"AA1234BBB112"[..], Some(Fnc1::Aim(37))));
+    assert_eq!(
+        (&*aim.content.bytes, aim.content.fnc1),
+        (&b"AA1234BBB112"[..], Some(Fnc1::Aim(37)))
+    );
     let kanji = of(plain.clone().modes(Modes::AutomaticWithKanji), "点A茗");
-    assert_eq!(kanji.bytes, b"\x93\x5fA\xe4\xaa");
+    assert_eq!(kanji.content.bytes, b"\x93\x5fA\xe4\xaa");
     let text = "a part of a longer text";
     let parts = plain.versions(1..=1).encode_append(text).unwrap();
     let parity = text.bytes().fold(0, |parity, byte| parity ^ byte);
     let mut bytes = Vec::new();
     for (index, symbol) in (0..).zip(&parts) {
         let found = read_one(&PLAIN.draw(symbol.modules()));
-        assert_eq!(found.part, Some(Part { index, total: parts.len() as u8, parity }));
-        bytes.extend(found.bytes);
+        assert_eq!(found.content.part, Some(Part { index, total: parts.len() as u8, parity }));
+        bytes.extend(found.content.bytes);
     }
     assert_eq!(bytes, text.as_bytes());
 }
@@ -144,7 +147,7 @@ fn all_symbols_of_a_picture_are_read_or_none() {
     let ((first, width), (second, _)) = (draw("first", 255), draw("second", 255));
     let both = [first.clone(), second].concat();
     let mut texts: Vec<Vec<u8>> =
-        read(&both, width).unwrap().into_iter().map(|it| it.bytes).collect();
+        read(&both, width).unwrap().into_iter().map(|it| it.content.bytes).collect();
     texts.sort();
     assert_eq!(texts, [&b"first"[..], b"second"]);
     // The second one is faint; then half of it is missing.
@@ -182,7 +185,7 @@ proptest! {
     fn any_text_is_read_in_any_size_colour_and_direction(text in ".{1,300}", level in 0_usize..4, look in look()) {
         let symbol = encode(&text, Level::ALL[level]).unwrap();
         let found = read_one(&look.draw(symbol.modules()));
-        prop_assert_eq!(&*found.bytes, text.as_bytes());
+        prop_assert_eq!(&*found.content.bytes, text.as_bytes());
         prop_assert_eq!((found.version, found.is_inverted), (symbol.version(), look.dark > look.light));
         prop_assert!(found.modules().rows().flatten().eq(symbol.rows().flatten()));
     }
@@ -191,10 +194,10 @@ proptest! {
     fn any_small_symbol_is_read(text in "[0-9]{1,12}|[A-Z ]{1,8}|[a-z]{1,6}", look in look()) {
         let micro = MicroEncoder::new(None).encode(&text).unwrap();
         let found = read_one(&look.draw(micro.modules()));
-        prop_assert_eq!((found.kind, &*found.bytes), (SymbolKind::Micro, text.as_bytes()));
+        prop_assert_eq!((found.kind, &*found.content.bytes), (SymbolKind::Micro, text.as_bytes()));
         let rmqr = RmqrEncoder::new(Level::M).encode(&text).unwrap();
         let found = read_one(&look.draw(rmqr.modules()));
-        prop_assert_eq!((found.kind, &*found.bytes), (SymbolKind::Rmqr, text.as_bytes()));
+        prop_assert_eq!((found.kind, &*found.content.bytes), (SymbolKind::Rmqr, text.as_bytes()));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub use micro::MicroEncoder;
 pub(crate) use micro::count_bits as micro_count_bits;
 #[cfg(feature = "rmqr")]
 pub use rmqr::RmqrEncoder;
+#[cfg(feature = "read")]
+pub(crate) use segments::range_of;
 
 use std::ops::RangeInclusive;
 

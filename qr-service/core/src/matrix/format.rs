@@ -1,11 +1,7 @@
 //! Both copies of the format information, and the dark module (ISO/IEC 18004 section 7.9).
 
-#[cfg(feature = "read")]
-use super::is_set;
 use super::lines::{PackedLines, Word, or_bits};
 use crate::level::Level;
-#[cfg(feature = "read")]
-use crate::modules::ROW_WORDS;
 use crate::version::format_bits;
 
 /// The row and the column with the format information.
@@ -76,30 +72,4 @@ impl Formats {
             (0..count).for_each(|k| or_bits(&mut rows[start + k], LINE, bits >> k & 1));
         }
     }
-}
-
-/// The level and the mask whose format information is nearest to that of the rows of a symbol, and the number of modules
-/// that differ in the better of its two copies.
-#[cfg(feature = "read")]
-pub(crate) fn format_of(rows: &[[u64; ROW_WORDS]]) -> Option<(Level, u8, u32)> {
-    let end = rows.len() - 8;
-    let across =
-        |at: usize| (0..8).fold(0, |bits, k| bits | u16::from(is_set(&rows[LINE], at + k)) << k);
-    let down = |at: usize, count: usize| {
-        (0..count).fold(0, |bits, k| bits | u16::from(is_set(&rows[at + k], LINE)) << k)
-    };
-    // Without the modules of the timing patterns.
-    let first = [across(0) & !0x40, down(0, 9) & !0x40];
-    let last = [across(end), down(end, 8)];
-    let differing = |level: Level, mask: usize| {
-        let [of_across, of_down] = &ENDS[level as usize];
-        let count = |seen: [u16; 2], across: u16, down: u16| {
-            (seen[0] ^ across).count_ones() + (seen[1] ^ down).count_ones()
-        };
-        let near = count(first, of_across.first[mask], of_down.first[mask]);
-        near.min(count(last, of_across.last[mask], of_down.last[mask]))
-    };
-    let all = Level::ALL.iter().flat_map(|&level| (0..8).map(move |mask| (level, mask)));
-    let all = all.map(|(level, mask)| (level, mask as u8, differing(level, mask)));
-    all.min_by_key(|(_, _, differing)| *differing)
 }

@@ -17,8 +17,6 @@ mod transpose;
 mod wide;
 
 use format::Formats;
-#[cfg(feature = "read")]
-pub(crate) use format::format_of;
 use lines::PackedLines;
 pub(crate) use lines::{APART, Sizes, Word};
 #[cfg(any(feature = "micro", feature = "rmqr"))]
@@ -29,43 +27,21 @@ use crate::level::Level;
 use crate::modules::ROW_WORDS;
 use crate::version::{size_of, total_codewords};
 
-/// What a row of any symbol has before its message: module `x` is bit `x % 64` of word `x / 64`.
-#[derive(Clone, Copy)]
-pub(crate) struct RowPatterns {
-    /// Dark modules of function patterns.
-    pub(crate) dark: [u64; ROW_WORDS],
-    /// Modules of function patterns, without format information.
-    #[cfg_attr(not(feature = "read"), expect(dead_code, reason = "only a reader compares them"))]
-    pub(crate) fixed: [u64; ROW_WORDS],
-    /// Modules that hold codewords.
-    pub(crate) free: [u64; ROW_WORDS],
-}
+/// A row of any symbol before its message: the dark modules of its function patterns with format information, and the
+/// modules that are free for codewords. Module `x` is bit `x % 64` of word `x / 64`.
+pub(crate) type Row = [u64; ROW_WORDS];
 
-/// The function patterns of `version` by row.
-pub(crate) fn function_patterns(version: u8) -> Vec<RowPatterns> {
+/// The rows of a symbol before its message.
+pub(crate) fn empty_rows(version: u8, level: Level, mask: u8) -> Vec<[Row; 2]> {
     const LINES: usize = Sizes::up_to(40, 64).lines + APART;
     let size = size_of(version);
-    let patterns = function::Patterns::<u64, ROW_WORDS, LINES>::new(version);
-    let (mut within, mut format) = ([0; ROW_WORDS], [0; ROW_WORDS]);
-    for x in 0..size {
-        within[x / 64] |= 1 << (x % 64);
-        let is_format = (x < 9 || x >= size - 8) && x != function::TIMING;
-        format[x / 64] |= u64::from(is_format) << (x % 64);
-    }
-    let row = |y: usize| {
-        let (free, dark) = (patterns.free[y], patterns.dark[y]);
-        let is_line = if y == format::LINE { !0 } else { 0 };
-        let in_column = u64::from(is_set(&format, y)) << format::LINE;
-        let mut fixed: [u64; ROW_WORDS] =
-            std::array::from_fn(|w| within[w] & !free[w] & !(format[w] & is_line));
-        fixed[0] &= !in_column;
-        RowPatterns { dark, fixed, free }
-    };
-    (0..size).map(row).collect()
+    let mut patterns = function::Patterns::<u64, ROW_WORDS, LINES>::new(version);
+    Formats::new(level, size).draw(&mut patterns.dark, mask);
+    patterns.dark[..size].iter().zip(patterns.free).map(|(dark, free)| [*dark, free]).collect()
 }
 
 /// Whether module `x` of a row is dark.
-pub(crate) fn is_set(row: &[u64; ROW_WORDS], x: usize) -> bool {
+pub(crate) fn is_set(row: &Row, x: usize) -> bool {
     row[x / 64] >> (x % 64) & 1 == 1
 }
 

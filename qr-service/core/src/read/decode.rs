@@ -1,64 +1,54 @@
-//! From modules to a message: function patterns, format information, mask, codewords, blocks.
+//! From modules to a message: format information, function patterns, mask, codewords, blocks.
 
 use super::SymbolKind;
 use super::correct::correct;
-use super::grid::Row;
-use super::message::{self, Message};
+use super::message::{Content, read};
 use crate::level::Level;
-use crate::matrix::{self, is_set, zigzag};
+use crate::matrix::{self, Row, is_set, zigzag};
 use crate::reed_solomon::{Divisor, remainder, remainders};
-use crate::version::{Blocks, blocks, total_codewords};
+use crate::version::{Blocks, blocks, data_codewords, format_bits};
 use crate::{micro, rmqr};
 
-/// What a symbol says.
-pub(super) struct Decoded {
-    pub(super) level: Option<Level>,
-    pub(super) mask: u8,
-    pub(super) message: Message,
-}
-
-/// Decodes the modules of a symbol. `None` if function patterns are damaged much, or the message cannot be restored for
-/// certain.
-pub(super) fn decode(kind: SymbolKind, version: u8, width: usize, rows: &[Row]) -> Option<Decoded> {
-    let patterns = match kind {
-        SymbolKind::Qr => matrix::function_patterns(version),
-        SymbolKind::Micro => micro::function_patterns(version),
-        SymbolKind::Rmqr => rmqr::function_patterns(version),
+/// Decodes the modules of a symbol to its level, mask and content. `None` if function patterns are damaged much, or the
+/// message cannot be restored for certain.
+pub(super) fn decode(
+    kind: SymbolKind,
+    version: u8,
+    rows: &[Row],
+    width: usize,
+) -> Option<(Option<Level>, u8, Content)> {
+    // Version M1 has no level, and detects so few errors that all of it has to be right.
+    let is_weak = kind == SymbolKind::Micro && version == 1;
+    let (level, mask, off) = format_of(kind, version, rows, width)?;
+    let empty = match (kind, level) {
+        (SymbolKind::Qr, Some(level)) => matrix::empty_rows(version, level, mask),
+        (SymbolKind::Rmqr, Some(level)) => rmqr::empty_rows(version, level),
+        _ => micro::empty_rows(version, level, mask),
     };
     let (mut wrong, mut all) = (0, 0);
-    for (row, pattern) in rows.iter().zip(&patterns) {
+    for (row, [dark, free]) in rows.iter().zip(&empty) {
         for w in 0..3 {
-            wrong += ((row[w] ^ pattern.dark[w]) & pattern.fixed[w]).count_ones();
-            all += pattern.fixed[w].count_ones();
+            let within = !(!0_u64).checked_shl(width.saturating_sub(64 * w) as u32).unwrap_or(0);
+            wrong += ((row[w] ^ dark[w]) & within & !free[w]).count_ones();
+            all += (within & !free[w]).count_ones();
         }
     }
-    // Version M1 detects few errors, so all of it has to be right.
-    let is_weak = kind == SymbolKind::Micro && version == 1;
-    if wrong * 6 > all || is_weak && wrong > 0 {
-        return None;
-    }
-    let format = match kind {
-        SymbolKind::Qr => matrix::format_of(rows),
-        SymbolKind::Micro => micro::format_of(version, rows),
-        SymbolKind::Rmqr => rmqr::format_of(version, rows),
-    };
-    let (level, mask, off) = format?;
-    if off > 3 || is_weak && off > 0 {
+    if off > 3 || wrong * 6 > all || is_weak && wrong > 0 {
         return None;
     }
     let (shape, bits) = shape(kind, version, level)?;
-    // The masks of Micro QR and rMQR are among those of QR.
-    let of_qr = [mask, micro::MASKS[usize::from(mask % 4)], rmqr::MASK][kind as usize];
-    let masks = matrix::mask_rows(of_qr);
+    let masks = matrix::mask_rows(match kind {
+        SymbolKind::Qr => mask,
+        SymbolKind::Micro => micro::MASKS[usize::from(mask)],
+        SymbolKind::Rmqr => rmqr::MASK,
+    });
     // One codeword of M1 and M3 has four bits.
-    let data_len = bits.div_ceil(8);
-    let short = (bits % 8 > 0).then(|| data_len - 1);
-    let mut codewords = Vec::with_capacity(data_len + shape.count * shape.ec_len);
-    let (mut byte, mut count) = (0_u8, 0);
+    let short = (bits % 8 > 0).then_some(bits / 8);
+    let (mut codewords, mut byte, mut count) = (Vec::new(), 0, 0);
     let last = if kind == SymbolKind::Rmqr { width - 2 } else { width - 1 };
     zigzag(last, rows.len(), kind == SymbolKind::Qr).for_each(|(x, y)| {
-        if is_set(&patterns[y].free, x) {
-            byte = byte << 1 | u8::from(is_set(&rows[y], x) != is_set(&masks[y % 12], x));
+        if is_set(&empty[y][1], x) {
+            byte = byte << 1 | u8::from(is_set(&rows[y], x) != is_set(&masks[y % masks.len()], x));
             count += 1;
             if count == 8 || count == 4 && short == Some(codewords.len()) {
                 codewords.push(byte << (8 - count));
@@ -67,27 +57,66 @@ pub(super) fn decode(kind: SymbolKind, version: u8, width: usize, rows: &[Row]) 
         }
     });
     let data = corrected(&codewords, shape, kind == SymbolKind::Qr)?;
-    let message = message::read(kind, version, &data, bits)?;
-    let level = Some(level).filter(|_| !is_weak);
-    Some(Decoded { level, mask, message })
+    Some((level, mask, read(kind, version, &data, bits)?))
+}
+
+/// The level and the mask whose format information is nearest, and the number of bits that differ in the better of its
+/// copies.
+fn format_of(
+    kind: SymbolKind,
+    version: u8,
+    rows: &[Row],
+    width: usize,
+) -> Option<(Option<Level>, u8, u32)> {
+    let mut seen = [0; 2];
+    for bit in 0..if kind == SymbolKind::Rmqr { 18 } else { 15 } {
+        let places = match kind {
+            SymbolKind::Qr => {
+                let first = match bit {
+                    0..8 => (8, bit + bit / 6),
+                    8 => (7, 8),
+                    _ => (14 - bit, 8),
+                };
+                [first, if bit < 8 { (width - 1 - bit, 8) } else { (8, width - 15 + bit) }]
+            }
+            SymbolKind::Micro => [micro::format_place(bit); 2],
+            SymbolKind::Rmqr => rmqr::format_places(width, rows.len(), bit),
+        };
+        for (seen, (x, y)) in seen.iter_mut().zip(places) {
+            *seen |= u32::from(is_set(&rows[y], x)) << bit;
+        }
+    }
+    let bits = |level: Option<Level>, mask: u8| match (kind, level) {
+        (SymbolKind::Qr, Some(level)) => Some([format_bits(level, mask).into(); 2]),
+        (SymbolKind::Micro, _) if mask < 4 => Some([micro::format_bits(version, level, mask)?; 2]),
+        (SymbolKind::Rmqr, Some(level @ (Level::M | Level::H))) if mask == 0 => {
+            Some(rmqr::format_bits(usize::from(version) - 1, level))
+        }
+        _ => None,
+    };
+    let no_level = (kind == SymbolKind::Micro && version == 1).then_some(None);
+    let levels = no_level.into_iter().chain(Level::ALL.map(Some));
+    let all = levels.flat_map(|level| (0..8).map(move |mask| (level, mask)));
+    let differing = |(level, mask)| {
+        let [first, second] = bits(level, mask)?;
+        Some((level, mask, (first ^ seen[0]).count_ones().min((second ^ seen[1]).count_ones())))
+    };
+    all.filter_map(differing).min_by_key(|(_, _, off)| *off)
 }
 
 /// The blocks of a symbol, and the bits of its data; `None` if the version lacks the level.
-fn shape(kind: SymbolKind, version: u8, level: Level) -> Option<(Blocks, usize)> {
-    match kind {
-        SymbolKind::Qr => {
-            let of = blocks(version, level);
-            Some((of, 8 * (total_codewords(version) - of.count * of.ec_len)))
-        }
+fn shape(kind: SymbolKind, version: u8, level: Option<Level>) -> Option<(Blocks, usize)> {
+    Some(match kind {
+        SymbolKind::Qr => (blocks(version, level?), 8 * data_codewords(version, level?)),
         SymbolKind::Micro => {
-            let (bits, ec_len) = micro::shape(version, Some(level).filter(|_| version > 1))?;
-            Some((Blocks::new(1, ec_len, bits.div_ceil(8)), bits))
+            let (bits, ec_len) = micro::shape(version, level)?;
+            (Blocks::new(1, ec_len, bits.div_ceil(8)), bits)
         }
         SymbolKind::Rmqr => {
-            let (ec_len, count, data) = rmqr::KINDS[usize::from(version) - 1].blocks_at(level)?;
-            Some((Blocks::new(count, ec_len, data), 8 * data))
+            let (ec_len, count, data) = rmqr::KINDS[usize::from(version) - 1].blocks_at(level?)?;
+            (Blocks::new(count, ec_len, data), 8 * data)
         }
-    }
+    })
 }
 
 /// The data of interleaved codewords, block by block, with errors corrected (section 7.6 in reverse).
@@ -98,7 +127,7 @@ fn corrected(codewords: &[u8], shape: Blocks, is_qr: bool) -> Option<Vec<u8>> {
     for (index, codeword) in codewords.get(..total)?.iter().enumerate() {
         blocks[shape.block_of(index)].push(*codeword);
     }
-    let mut all = Vec::with_capacity(count * short_len + long_count);
+    let mut all = Vec::with_capacity(total);
     for block in &mut blocks {
         let (data, ec) = block.split_at(block.len() - ec_len);
         let mut rest = [0; 32];

@@ -2,6 +2,7 @@
 
 use super::SymbolKind;
 use super::finders::Finder;
+use crate::matrix::Row;
 use crate::{micro, rmqr};
 
 /// A place in pixels, from the upper left corner of the picture.
@@ -27,9 +28,6 @@ impl<'a> Picture<'a> {
         self.grey.get(y as usize * self.width + x as usize).copied()
     }
 }
-
-/// The modules of a row, as in [`crate::Modules`].
-pub(super) type Row = [u64; 3];
 
 /// A grid of modules in the picture.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! The segments of a message (ISO/IEC 18004 section 7.4, ISO/IEC 23941 section 7.4).
 
 use super::SymbolKind;
-use crate::encoder::{Fnc1, micro_count_bits, shift_jis};
+use crate::encoder::{Fnc1, micro_count_bits, range_of, shift_jis};
 use crate::rmqr;
-use crate::segment::{ALPHANUMERIC, Mode, RANGES};
+use crate::segment::{ALPHANUMERIC, Mode};
 
 /// A symbol's place in structured append (section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +16,19 @@ pub struct Part {
     pub parity: u8,
 }
 
-/// The content of a symbol.
-#[derive(Default)]
-pub(super) struct Message {
-    pub(super) bytes: Vec<u8>,
-    pub(super) eci: Option<u32>,
-    pub(super) fnc1: Option<Fnc1>,
-    pub(super) part: Option<Part>,
+/// What a symbol says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Content {
+    /// The bytes of all segments. Those in Kanji mode are Shift JIS; no ECI is applied. Under FNC1, the separator is
+    /// 0x1d.
+    pub bytes: Vec<u8>,
+    /// The last ECI assignment number.
+    pub eci: Option<u32>,
+    /// The meaning that an FNC1 indicator gives the bytes.
+    pub fnc1: Option<Fnc1>,
+    /// The place in structured append.
+    pub part: Option<Part>,
 }
 
 struct Bits<'a> {
@@ -76,14 +82,15 @@ impl Bits<'_> {
     }
 }
 
-/// What a mode indicator of QR, of 4 bits, says: a mode from 1 on, 5 and 6 for FNC1 in first and second position, 7 for
-/// ECI, 8 for structured append. The indicators of rMQR are these numbers; those of Micro QR begin at 0.
+/// What a mode indicator of QR says: the modes are 1 to 4; then FNC1 in first and second position, ECI, structured
+/// append. The indicators of rMQR are these numbers; those of Micro QR begin at 0.
 const MEANINGS: [u32; 16] = [0, 1, 2, 8, 3, 5, 0, 7, 4, 6, 0, 0, 0, 0, 0, 0];
+const MODES: [Mode; 4] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte, Mode::Kanji];
 
 /// Reads the message in the first `len` bits of data codewords. `None` unless all of it is as the standard says.
-pub(super) fn read(kind: SymbolKind, version: u8, data: &[u8], len: usize) -> Option<Message> {
+pub(super) fn read(kind: SymbolKind, version: u8, data: &[u8], len: usize) -> Option<Content> {
     let mut bits = Bits { data, at: 0, len };
-    let mut message = Message::default();
+    let mut content = Content::default();
     let (indicator, terminator) = match kind {
         SymbolKind::Qr => (4, 4),
         SymbolKind::Micro => (usize::from(version) - 1, 2 * usize::from(version) + 1),
@@ -96,57 +103,43 @@ pub(super) fn read(kind: SymbolKind, version: u8, data: &[u8], len: usize) -> Op
             SymbolKind::Micro => value + 1,
             SymbolKind::Rmqr => value,
         };
-        let mode = match meaning {
-            1 => Mode::Numeric,
-            2 => Mode::Alphanumeric,
-            3 => Mode::Byte,
-            4 => Mode::Kanji,
-            7 => {
-                message.eci = Some(bits.take_eci()?);
-                continue;
+        match meaning {
+            1..=4 => {
+                let mode = MODES[meaning as usize - 1];
+                let count_bits = match kind {
+                    SymbolKind::Qr => mode.count_bits(range_of(version)),
+                    SymbolKind::Micro => micro_count_bits(mode, version)?,
+                    SymbolKind::Rmqr => {
+                        rmqr::KINDS[usize::from(version) - 1].count_bits[mode as usize].into()
+                    }
+                };
+                let count = bits.take(count_bits as usize)? as usize;
+                read_segment(&mut bits, mode, count, &mut content)?;
             }
+            7 => content.eci = Some(bits.take_eci()?),
             // The others stand before all data.
-            _ if !message.bytes.is_empty() => return None,
-            5 => {
-                message.fnc1 = Some(Fnc1::Gs1);
-                continue;
-            }
-            6 => {
-                message.fnc1 = Some(Fnc1::Aim(bits.take(8)? as u8));
-                continue;
-            }
+            5 | 6 | 8 if !content.bytes.is_empty() => return None,
+            5 => content.fnc1 = Some(Fnc1::Gs1),
+            6 => content.fnc1 = Some(Fnc1::Aim(bits.take(8)? as u8)),
             8 => {
                 let [index, last, parity] =
                     [bits.take(4)?, bits.take(4)?, bits.take(8)?].map(|it| it as u8);
-                message.part = Some(Part { index, total: last + 1, parity });
-                continue;
+                content.part = Some(Part { index, total: last + 1, parity });
             }
             _ => return None,
-        };
-        let count_bits = match kind {
-            SymbolKind::Qr => {
-                mode.count_bits(RANGES.iter().position(|(_, high)| version <= *high)?)
-            }
-            SymbolKind::Micro => micro_count_bits(mode, version)?,
-            SymbolKind::Rmqr => {
-                rmqr::KINDS[usize::from(version) - 1].count_bits[mode as usize].into()
-            }
-        };
-        let count = bits.take(count_bits as usize)? as usize;
-        read_segment(&mut bits, mode, count, message.fnc1.is_some(), &mut message.bytes)?;
+        }
     }
-    (bits.is_padding(terminator) && !message.bytes.is_empty()).then_some(message)
+    (bits.is_padding(terminator) && !content.bytes.is_empty()).then_some(content)
 }
 
-/// Appends the characters of a segment to `out`. `None` if they are fewer, or a value means none.
+/// Appends the characters of a segment to the content. `None` if they are fewer, or a value means none.
 fn read_segment(
     bits: &mut Bits<'_>,
     mode: Mode,
     count: usize,
-    under_fnc1: bool,
-    out: &mut Vec<u8>,
+    content: &mut Content,
 ) -> Option<()> {
-    let start = out.len();
+    let (start, out) = (content.bytes.len(), &mut content.bytes);
     // Characters of a group, which takes the bits in the second table; fewer at the end take those before it.
     let (base, widths): (u32, &[usize]) = match mode {
         Mode::Numeric => (10, &[0, 4, 7, 10]),
@@ -172,7 +165,7 @@ fn read_segment(
         }
         left -= group;
     }
-    if mode == Mode::Alphanumeric && under_fnc1 {
+    if mode == Mode::Alphanumeric && content.fnc1.is_some() {
         // `%` is the separator of elements, and a doubled one is itself (section 7.4.8.2).
         let mut rest = out.split_off(start).into_iter().peekable();
         while let Some(byte) = rest.next() {

@@ -7,12 +7,12 @@ mod finders;
 mod grid;
 mod message;
 
-use crate::encoder::Fnc1;
 use crate::level::Level;
+use crate::matrix::Row;
 use crate::modules::{Modules, Rows};
 use finders::Finder;
-use grid::{Grid, Picture, Row};
-pub use message::Part;
+use grid::{Grid, Picture};
+pub use message::{Content, Part};
 
 /// A kind of symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,15 +37,8 @@ pub struct ReadSymbol {
     pub level: Option<Level>,
     /// Mask pattern reference; 0 for rMQR.
     pub mask: u8,
-    /// The bytes of all segments. Those in Kanji mode are Shift JIS; no ECI is applied. Under FNC1, they have the
-    /// separator 0x1d.
-    pub bytes: Vec<u8>,
-    /// The last ECI assignment number.
-    pub eci: Option<u32>,
-    /// The meaning that an FNC1 indicator gives the bytes.
-    pub fnc1: Option<Fnc1>,
-    /// The place in structured append.
-    pub part: Option<Part>,
+    /// The message.
+    pub content: Content,
     /// Whether the symbol is light on dark.
     pub is_inverted: bool,
     /// The corners in pixels, x and y: the symbol's own top left, top right, bottom right and bottom left.
@@ -78,7 +71,7 @@ impl ReadSymbol {
 /// let pixel = |at: usize| if symbol.is_dark((at % 116 / 4).wrapping_sub(4), (at / 116 / 4).wrapping_sub(4)) { 0 } else { 255 };
 /// let grey: Vec<u8> = (0..116 * 116).map(pixel).collect();
 /// let symbols = read(&grey, 116).unwrap_or_default();
-/// assert_eq!((symbols.len(), &*symbols[0].bytes), (1, &b"text"[..]));
+/// assert_eq!((symbols.len(), &*symbols[0].content.bytes), (1, &b"text"[..]));
 /// # Ok::<(), qr_core::Error>(())
 /// ```
 pub fn read(grey: &[u8], width: usize) -> Option<Vec<ReadSymbol>> {
@@ -136,17 +129,14 @@ impl Search<'_> {
     /// Decodes the modules of a grid. Whether they are a symbol.
     fn try_grid(&mut self, kind: SymbolKind, version: u8, grid: Grid) -> bool {
         let Some(rows) = grid.sample(&self.picture) else { return false };
-        let Some(decoded) = decode::decode(kind, version, grid.width, &rows) else { return false };
-        let message = decoded.message;
+        let decoded = decode::decode(kind, version, &rows, grid.width);
+        let Some((level, mask, content)) = decoded else { return false };
         self.found.push(ReadSymbol {
             kind,
             version,
-            level: decoded.level,
-            mask: decoded.mask,
-            bytes: message.bytes,
-            eci: message.eci,
-            fnc1: message.fnc1,
-            part: message.part,
+            level,
+            mask,
+            content,
             is_inverted: grid.is_inverted,
             corners: grid.corners(),
             rows,

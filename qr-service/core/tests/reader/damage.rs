@@ -56,7 +56,7 @@ fn read_damaged(count: usize, seed: u64) -> usize {
         let (mut pixels, text) = symbol(&mut rng);
         damage(&mut pixels, &mut rng);
         if let Some(symbols) = read(&pixels.0, pixels.1) {
-            assert!(symbols.iter().all(|symbol| symbol.bytes == text), "{symbols:?}");
+            assert!(symbols.iter().all(|symbol| symbol.content.bytes == text), "{symbols:?}");
             read_ones += 1;
         }
     }

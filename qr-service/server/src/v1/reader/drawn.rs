@@ -41,14 +41,14 @@ pub(crate) fn read_only(picture: &GreyImage) -> Option<Seen> {
     let [symbol] =
         <[_; 1]>::try_from(qr_core::read(&picture.grey, picture.width as usize)?).ok()?;
     // Readers put the application indicator before the bytes.
-    if symbol.is_inverted || matches!(symbol.fnc1, Some(Fnc1::Aim(_))) {
+    if symbol.is_inverted || matches!(symbol.content.fnc1, Some(Fnc1::Aim(_))) {
         return None;
     }
     let (width, height) = (symbol.modules().width(), symbol.modules().height());
     Some(Seen {
         version: version_of(kind_of(&symbol), width as u32, height as u32),
-        part: symbol.part.map(|part| (part.index.into(), part.total.into())),
-        parity: symbol.part.map(|part| part.parity),
-        bytes: symbol.bytes,
+        part: symbol.content.part.map(|part| (part.index.into(), part.total.into())),
+        parity: symbol.content.part.map(|part| part.parity),
+        bytes: symbol.content.bytes,
     })
 }
