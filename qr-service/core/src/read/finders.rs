@@ -29,6 +29,15 @@ impl Finder {
         self.ink > self.paper
     }
 
+    pub(super) fn contrast(&self) -> u8 {
+        self.ink.abs_diff(self.paper)
+    }
+
+    /// The middle between ink and paper, rounded up.
+    pub(super) fn threshold(&self) -> u8 {
+        self.ink.min(self.paper) + self.contrast().div_ceil(2)
+    }
+
     fn has_inside(&self, (x, y): Point) -> bool {
         (x - self.middle.0).abs() * 2.0 < self.size.0
             && (y - self.middle.1).abs() * 2.0 < self.size.1
@@ -69,66 +78,58 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches a row. A run ends where the grey differs enough from the run's extreme, so faint and strong symbols are
-    /// found in the same picture.
+    /// Searches a row. A run ends where the grey differs enough from the run's darkest or lightest, so faint and strong
+    /// symbols are found in the same picture.
     fn row(&mut self, row: &[u8], y: usize) {
-        let first = row[0];
-        let Some(other) = row.iter().find(|grey| grey.abs_diff(first) >= MIN_CONTRAST) else {
-            return;
-        };
-        let mut runs =
-            Runs { is_dark: *other > first, extreme: first, edges: [0; 6], extremes: [first; 5] };
-        let (words, rest) = row.as_chunks::<8>();
-        for (at, word) in words.iter().enumerate() {
-            if *word != [runs.extreme; 8] {
-                for (k, &grey) in word.iter().enumerate() {
-                    if runs.take(8 * at + k, grey) {
-                        self.check(&runs, y);
-                    }
+        let mut extreme = row[0];
+        let next = row.iter().find(|grey| grey.abs_diff(extreme) >= MIN_CONTRAST);
+        let mut is_dark = next.is_some_and(|next| *next > extreme);
+        // Where the last five runs began, and the one that goes on.
+        let mut edges = [0; 6];
+        for (start, pixels) in (0..).step_by(16).zip(row.chunks(16)) {
+            if *pixels == [extreme; 16][..pixels.len()] {
+                continue;
+            }
+            for (at, &grey) in (start..).zip(pixels) {
+                let (darker, lighter) = (extreme.min(grey), extreme.max(grey));
+                if (grey > extreme) == is_dark && lighter - darker >= MIN_CONTRAST {
+                    (is_dark, extreme) = (!is_dark, grey);
+                    edges = [edges[1], edges[2], edges[3], edges[4], edges[5], at];
+                    self.check(row, edges, y);
+                } else {
+                    extreme = if is_dark { darker } else { lighter };
                 }
             }
         }
-        for (k, &grey) in rest.iter().enumerate() {
-            if runs.take(8 * words.len() + k, grey) {
-                self.check(&runs, y);
-            }
-        }
-        runs.end(row.len());
-        self.check(&runs, y);
+        let [_, rest @ ..] = edges;
+        self.check(row, [rest[0], rest[1], rest[2], rest[3], rest[4], row.len()], y);
     }
 
-    /// Adds the finder pattern that the last five runs of a row cross, if its column has the same ratio.
-    fn check(&mut self, runs: &Runs, y: usize) {
-        let [a, b, c, d, e, f] = runs.edges;
-        // The run that ended is the last of the pattern.
-        if !is_finder([b - a, c - b, d - c, e - d, f - e]) {
+    /// Adds the finder pattern that five runs of a row cross, if its column has the same ratio.
+    fn check(&mut self, row: &[u8], edges: [usize; 6], y: usize) {
+        if !is_finder(std::array::from_fn(|run| edges[run + 1] - edges[run])) {
             return;
         }
-        let (x, extremes) = ((c + d) / 2, runs.extremes);
+        let middle = |run: usize| row[(edges[run] + edges[run + 1]) / 2];
+        let (ink, rings) = (middle(2), [middle(1), middle(3)]);
+        // A blurred ring has not all of the paper's grey.
+        let paper = if rings[0] > ink { rings[0].max(rings[1]) } else { rings[0].min(rings[1]) };
+        let x = (edges[2] + edges[3]) / 2;
         let at = (x as f32 + 0.5, y as f32 + 0.5);
-        let (ink, paper) = (
-            extremes[2],
-            if extremes[2] < extremes[1] {
-                extremes[1].max(extremes[3])
-            } else {
-                extremes[1].min(extremes[3])
-            },
-        );
         self.steps += self.found.len();
-        if self.found.iter().any(|it| it.is_inverted() == (ink > paper) && it.has_inside(at)) {
-            return;
+        if !self.found.iter().any(|it| it.is_inverted() == (ink > paper) && it.has_inside(at)) {
+            let size = ((edges[5] - edges[0]) as f32, 0.0);
+            let finder = self.measured(Finder { middle: at, size, ink, paper }, (x, y));
+            self.found.extend(finder);
         }
-        let finder = Finder { middle: at, size: ((f - a) as f32, 0.0), ink, paper };
-        let finder = self.measured(finder, (x, y));
-        self.found.extend(finder);
     }
 
     /// Measures a finder pattern up and down from a point of its core, then to the left and right.
     fn measured(&mut self, mut finder: Finder, (x, y): (usize, usize)) -> Option<Finder> {
         let Picture { grey, width, height } = *self.picture;
         let most = finder.size.0 as usize * 2;
-        let middle = (u16::from(finder.ink) + u16::from(finder.paper)).div_ceil(2) as u8;
-        let is_ink = |x: usize, y: usize| (grey[y * width + x] < middle) != finder.is_inverted();
+        let threshold = finder.threshold();
+        let is_ink = |x: usize, y: usize| (grey[y * width + x] < threshold) != finder.is_inverted();
         let (top, bottom) = self.line(|y| is_ink(x, y), y, height, most)?;
         let y = (top + bottom) / 2;
         let (left, right) = self.line(|x| is_ink(x, y), x, width, most)?;
@@ -162,44 +163,5 @@ impl Search<'_> {
         self.steps += c + f + 8;
         let runs = [c - b, b - a, (a + d).saturating_sub(1), e - d, f - e];
         is_finder(runs).then_some((at + 1 - c, at + f))
-    }
-}
-
-/// The last runs of dark or light pixels of a row.
-struct Runs {
-    /// Whether the run that goes on is dark, and its darkest or lightest grey.
-    is_dark: bool,
-    extreme: u8,
-    /// The first pixels of the last five runs that ended, and the first pixel of the one that goes on.
-    edges: [usize; 6],
-    /// The darkest or lightest greys of the last five runs that ended.
-    extremes: [u8; 5],
-}
-
-impl Runs {
-    /// Adds the pixel `at`. Returns whether a run ended before it.
-    #[inline(always)]
-    fn take(&mut self, at: usize, grey: u8) -> bool {
-        let contrast = if self.is_dark {
-            grey.saturating_sub(self.extreme)
-        } else {
-            self.extreme.saturating_sub(grey)
-        };
-        if contrast >= MIN_CONTRAST {
-            self.end(at);
-            self.is_dark = !self.is_dark;
-            self.extreme = grey;
-            return true;
-        }
-        self.extreme = if self.is_dark { self.extreme.min(grey) } else { self.extreme.max(grey) };
-        false
-    }
-
-    /// Ends a run before the pixel `at`.
-    fn end(&mut self, at: usize) {
-        let [_, b, c, d, e, f] = self.edges;
-        self.edges = [b, c, d, e, f, at];
-        let [_, b, c, d, e] = self.extremes;
-        self.extremes = [b, c, d, e, self.extreme];
     }
 }

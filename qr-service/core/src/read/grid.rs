@@ -19,92 +19,69 @@ impl<'a> Picture<'a> {
     pub(super) fn row(&self, y: usize) -> &'a [u8] {
         &self.grey[y * self.width..(y + 1) * self.width]
     }
-
-    /// The grey at a point; `None` outside the picture.
-    fn at(&self, (x, y): Point) -> Option<u8> {
-        if x < 0.0 || y < 0.0 || x as usize >= self.width {
-            return None;
-        }
-        self.grey.get(y as usize * self.width + x as usize).copied()
-    }
 }
 
 /// A grid of modules in the picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     /// The symbol's upper left corner, and one module to the right and down from there. The symbol may be turned.
-    pub(super) corner: Point,
-    pub(super) right: Point,
-    pub(super) down: Point,
+    corner: Point,
+    right: Point,
+    down: Point,
     /// Modules in a row, and rows.
     pub(super) width: usize,
     pub(super) height: usize,
-    /// Greys from here on are paper, or ink if the symbol is light on dark.
+    /// Between ink and paper, and the least difference of a clear grey from there.
     threshold: u8,
-    /// The least difference of a clear grey from the threshold.
     clearance: u8,
     pub(super) is_inverted: bool,
 }
 
 impl Grid {
-    /// A grid without a size, whose first finder pattern has its middle in `finder`. `right` and `down` are one module.
-    pub(super) fn new(finder: &Finder, right: Point, down: Point, others: &[&Finder]) -> Self {
-        // The faintest ink of all finder patterns.
-        let ink = others.iter().map(|it| it.ink).fold(finder.ink, |ink, it| {
-            if finder.is_inverted() { ink.min(it) } else { ink.max(it) }
-        });
-        let threshold = (u16::from(ink) + u16::from(finder.paper)).div_ceil(2) as u8;
-        let clearance = (u16::from(ink.abs_diff(finder.paper)) * 3 / 8) as u8;
-        let mut grid = Grid {
-            corner: finder.middle,
+    /// A grid without a size. Its first finder pattern has its middle in `middle`; `faintest` has the least contrast.
+    fn new(middle: Point, right: Point, down: Point, faintest: &Finder) -> Self {
+        let (threshold, is_inverted) = (faintest.threshold(), faintest.is_inverted());
+        let clearance = (usize::from(faintest.contrast()) * 3 / 8) as u8;
+        let grid = Grid {
+            corner: middle,
             right,
             down,
             width: 0,
             height: 0,
             threshold,
             clearance,
-            is_inverted: finder.is_inverted(),
+            is_inverted,
         };
-        grid.corner = grid.place(-3.5, -3.5);
-        grid
+        Grid { corner: grid.place(-3.5, -3.5), ..grid }
     }
 
     /// The place of a point in modules.
-    pub(super) fn place(&self, x: f32, y: f32) -> Point {
-        (
-            self.corner.0 + x * self.right.0 + y * self.down.0,
-            self.corner.1 + x * self.right.1 + y * self.down.1,
-        )
+    fn place(&self, x: f32, y: f32) -> Point {
+        let Grid { corner, right, down, .. } = self;
+        (corner.0 + x * right.0 + y * down.0, corner.1 + x * right.1 + y * down.1)
     }
 
     /// The corners, clockwise from the symbol's upper left one.
     pub(super) fn corners(&self) -> [Point; 4] {
         let (width, height) = (self.width as f32, self.height as f32);
-        [
-            self.place(0.0, 0.0),
-            self.place(width, 0.0),
-            self.place(width, height),
-            self.place(0.0, height),
-        ]
+        [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)].map(|(x, y)| self.place(x, y))
     }
 
     /// Whether a point lies in the symbol.
-    pub(super) fn has_inside(&self, point: Point) -> bool {
-        let from = (point.0 - self.corner.0, point.1 - self.corner.1);
-        let share =
-            |axis: Point, modules: usize| dot(from, axis) / dot(axis, axis) / modules as f32;
-        [share(self.right, self.width), share(self.down, self.height)]
-            .iter()
-            .all(|it| (0.0..1.0).contains(it))
+    pub(super) fn has_inside(&self, (x, y): Point) -> bool {
+        let from = (x - self.corner.0, y - self.corner.1);
+        [(self.right, self.width), (self.down, self.height)].iter().all(|&(axis, modules)| {
+            (0.0..modules as f32 * dot(axis, axis)).contains(&dot(from, axis))
+        })
     }
 
-    /// The grey in the middle of a module. Outside the picture it is that of the threshold.
-    fn grey(&self, picture: &Picture<'_>, x: usize, y: usize) -> u8 {
-        picture.at(self.place(x as f32 + 0.5, y as f32 + 0.5)).unwrap_or(self.threshold)
-    }
-
-    fn is_dark(&self, picture: &Picture<'_>, x: usize, y: usize) -> bool {
-        (self.grey(picture, x, y) < self.threshold) != self.is_inverted
+    /// Whether the pixel at a point in modules is dark; `None` outside the picture.
+    fn is_dark(&self, picture: &Picture<'_>, x: f32, y: f32) -> Option<bool> {
+        let (x, y) = self.place(x, y);
+        let is_inside = x >= 0.0 && y >= 0.0 && (x as usize) < picture.width;
+        let grey =
+            picture.grey.get(y as usize * picture.width + x as usize).filter(|_| is_inside)?;
+        Some((*grey < self.threshold) != self.is_inverted)
     }
 
     /// All modules. `None` unless nearly all of them are clearly dark or light, as in no photo: there, other symbols may
@@ -167,24 +144,25 @@ pub(super) fn qr_grid(
         return None;
     }
     // The sizes are those of cuts along rows and columns, which are longer through a turned pattern.
-    let along = u.0.abs().max(u.1.abs());
-    let size = [first, right, below].iter().map(|it| it.size.0 + it.size.1).sum::<f32>() / 6.0;
-    let modules = 7.0 * length / (size * along);
-    let version = (modules - 10.0) / 4.0;
+    let all = [first, right, below];
+    let size = all.iter().map(|it| it.size.0 + it.size.1).sum::<f32>() / 6.0;
+    let version = (7.0 * length / (size * u.0.abs().max(u.1.abs())) - 10.0) / 4.0;
     let reach = 0.75 + 0.06 * version;
+    let faintest = all.into_iter().min_by_key(|it| it.contrast())?;
     let grid_of = |version: usize| {
         let size = 4 * version + 17;
         let step = |it: Point| (it.0 / (size - 7) as f32, it.1 / (size - 7) as f32);
         let grid = Grid {
             width: size,
             height: size,
-            ..Grid::new(first, step(u), step(w), &[right, below])
+            ..Grid::new(first.middle, step(u), step(w), faintest)
         };
         // The timing patterns (section 6.3.5).
         let mut wrong = 0;
         for at in 8..size - 8 {
-            let is_dark = [grid.is_dark(picture, at, 6), grid.is_dark(picture, 6, at)];
-            wrong += is_dark.iter().filter(|it| **it != at.is_multiple_of(2)).count();
+            let middle = at as f32 + 0.5;
+            let seen = [(middle, 6.5), (6.5, middle)].map(|(x, y)| grid.is_dark(picture, x, y));
+            wrong += seen.iter().filter(|it| **it != Some(at % 2 == 0)).count();
             if wrong * 5 >= size - 16 {
                 return None;
             }
@@ -192,7 +170,7 @@ pub(super) fn qr_grid(
         Some((wrong, grid))
     };
     let versions =
-        (version - reach).ceil().max(1.0) as usize..=(version + reach).min(40.0) as usize;
+        (version - reach).max(1.0).ceil() as usize..=(version + reach).min(40.0) as usize;
     versions.filter_map(grid_of).min_by_key(|(wrong, _)| *wrong).map(|(_, grid)| grid)
 }
 
@@ -208,20 +186,15 @@ pub(super) fn single_grids(picture: &Picture<'_>, finder: &Finder) -> Vec<(Symbo
     let mirrored = turns.map(|(right, down)| (down, right));
     let mut grids = Vec::new();
     for (right, down) in turns.into_iter().chain(mirrored) {
-        let grid = Grid::new(finder, right, down, &[]);
-        let (width, height) = (grid.extent(picture), grid.mirrored().extent(picture));
+        let grid = Grid::new(finder.middle, right, down, finder);
+        let (across, along) = (grid.extent(picture), grid.mirrored().extent(picture));
         let is_near =
             |modules: usize, seen: f32| (modules as f32 - seen).abs() < 0.3 + 0.06 * modules as f32;
-        for (kind, version, columns, rows) in sizes() {
-            if is_near(columns, width) && is_near(rows, height) {
-                let scaled = |it: Point, by: f32| (it.0 * by, it.1 * by);
-                let (right, down) =
-                    (scaled(right, width / columns as f32), scaled(down, height / rows as f32));
-                grids.push((
-                    kind,
-                    version,
-                    Grid { right, down, width: columns, height: rows, ..grid },
-                ));
+        for (kind, version, width, height) in sizes() {
+            if is_near(width, across) && is_near(height, along) {
+                let (x, y) = (across / width as f32, along / height as f32);
+                let (right, down) = ((right.0 * x, right.1 * x), (down.0 * y, down.1 * y));
+                grids.push((kind, version, Grid { right, down, width, height, ..grid }));
             }
         }
     }
@@ -248,11 +221,10 @@ impl Grid {
         // In steps of a pixel, or of a quarter of a large module.
         for pixel in ((6.5 * module) as usize..).step_by((module / 4.0).max(1.0) as usize) {
             let at = (pixel as f32 + 0.5) / module;
-            let grey = picture.at(self.place(at, 0.5));
-            if grey.is_some_and(|grey| (grey < self.threshold) != self.is_inverted) {
-                end = (pixel as f32 + 1.0) / module;
-            } else if grey.is_none() || at > end + 1.7 || at > 140.0 {
-                break;
+            match self.is_dark(picture, at, 0.5) {
+                Some(true) => end = (pixel as f32 + 1.0) / module,
+                Some(false) if at < end + 1.7 && at < 140.0 => {}
+                _ => break,
             }
         }
         end
