@@ -38,9 +38,10 @@ impl Finder {
         self.ink.min(self.paper) + self.contrast().div_ceil(2)
     }
 
+    /// Whether a point lies in the core.
     fn has_inside(&self, (x, y): Point) -> bool {
-        (x - self.middle.0).abs() * 2.0 < self.size.0
-            && (y - self.middle.1).abs() * 2.0 < self.size.1
+        let (across, down) = ((x - self.middle.0).abs(), (y - self.middle.1).abs());
+        across * 4.0 < self.size.0 && down * 4.0 < self.size.1
     }
 }
 
