@@ -132,7 +132,7 @@ fn modes_and_headers_are_read() {
     let mut bytes = Vec::new();
     for (index, symbol) in (0..).zip(&parts) {
         let found = read_one(&PLAIN.draw(symbol.modules()));
-        assert_eq!(found.content.part, Some(Part { index, total: parts.len() as u8, parity }));
+        assert_eq!(found.content.part, Some(Part { index, total: parts.len(), parity }));
         bytes.extend(found.content.bytes);
     }
     assert_eq!(bytes, text.as_bytes());

@@ -18,12 +18,8 @@ static TABLES: ([u8; 510], [u8; 256]) = {
 };
 
 fn times(a: u8, b: u8) -> u8 {
-    let (power, exponent) = &TABLES;
-    if a == 0 || b == 0 {
-        0
-    } else {
-        power[usize::from(exponent[usize::from(a)]) + usize::from(exponent[usize::from(b)])]
-    }
+    let exponent = |it: u8| usize::from(TABLES.1[usize::from(it)]);
+    if a == 0 || b == 0 { 0 } else { TABLES.0[exponent(a) + exponent(b)] }
 }
 
 /// 2 to the power of `exponent`, which may be negative.

@@ -72,12 +72,13 @@ fn format_of(
     for bit in 0..if kind == SymbolKind::Rmqr { 18 } else { 15 } {
         let places = match kind {
             SymbolKind::Qr => {
-                let first = match bit {
-                    0..8 => (8, bit + bit / 6),
-                    8 => (7, 8),
-                    _ => (14 - bit, 8),
-                };
-                [first, if bit < 8 { (width - 1 - bit, 8) } else { (8, width - 15 + bit) }]
+                // The timing patterns are left out.
+                let at = |place: usize| place + place / 6;
+                if bit < 8 {
+                    [(8, at(bit)), (width - 1 - bit, 8)]
+                } else {
+                    [(at(14 - bit), 8), (8, width - 15 + bit)]
+                }
             }
             SymbolKind::Micro => [micro::format_place(bit); 2],
             SymbolKind::Rmqr => rmqr::format_places(width, rows.len(), bit),

@@ -1,20 +1,9 @@
 //! The segments of a message (ISO/IEC 18004 section 7.4, ISO/IEC 23941 section 7.4).
 
 use super::SymbolKind;
-use crate::encoder::{Fnc1, micro_count_bits, range_of, shift_jis};
+use crate::encoder::{Fnc1, Part, micro_count_bits, range_of, shift_jis};
 use crate::rmqr;
 use crate::segment::{ALPHANUMERIC, Mode};
-
-/// A symbol's place in structured append (section 8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// From 0.
-    pub index: u8,
-    /// Number of symbols.
-    pub total: u8,
-    /// XOR of all bytes of the message.
-    pub parity: u8,
-}
 
 /// What a symbol says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,11 +62,7 @@ impl Bits<'_> {
     fn is_padding(mut self, terminator: usize) -> bool {
         self.take_zeros(terminator)
             && self.take_zeros(self.at.next_multiple_of(8) - self.at)
-            && [0xec, 0x11]
-                .iter()
-                .cycle()
-                .take((self.len - self.at) / 8)
-                .all(|pad| self.take(8) == Some(*pad))
+            && (0..(self.len - self.at) / 8).all(|k| self.take(8) == Some([0xec, 0x11][k % 2]))
             && self.take_zeros(4)
     }
 }
@@ -122,8 +107,8 @@ pub(super) fn read(kind: SymbolKind, version: u8, data: &[u8], len: usize) -> Op
             5 => content.fnc1 = Some(Fnc1::Gs1),
             6 => content.fnc1 = Some(Fnc1::Aim(bits.take(8)? as u8)),
             8 => {
-                let [index, last, parity] =
-                    [bits.take(4)?, bits.take(4)?, bits.take(8)?].map(|it| it as u8);
+                let [index, last] = [bits.take(4)?, bits.take(4)?].map(|it| it as usize);
+                let parity = bits.take(8)? as u8;
                 content.part = Some(Part { index, total: last + 1, parity });
             }
             _ => return None,
@@ -157,11 +142,10 @@ fn read_segment(
         match mode {
             Mode::Byte => out.push(value as u8),
             Mode::Kanji => out.extend(shift_jis(value as u16).to_be_bytes()),
-            _ => out.extend(
-                (0..group)
-                    .rev()
-                    .map(|k| ALPHANUMERIC[(value / base.pow(k as u32) % base) as usize]),
-            ),
+            _ => {
+                let powers = (0..group as u32).rev().map(|k| base.pow(k));
+                out.extend(powers.map(|it| ALPHANUMERIC[(value / it % base) as usize]));
+            }
         }
         left -= group;
     }

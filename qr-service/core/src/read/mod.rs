@@ -12,7 +12,7 @@ use crate::matrix::Row;
 use crate::modules::{Modules, Rows};
 use finders::Finder;
 use grid::{Grid, Picture};
-pub use message::{Content, Part};
+pub use message::Content;
 
 /// A kind of symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct ReadSymbol {
 }
 
 impl ReadSymbol {
-    /// The modules as they were read, upright, with the errors that were corrected.
+    /// The modules upright, as they were before errors were corrected.
     pub fn modules(&self) -> Modules<'_> {
         Modules::new(Rows::ThreeWords(&self.rows), self.width)
     }
@@ -68,8 +68,9 @@ impl ReadSymbol {
 ///
 /// let symbol = encode("text", Level::M)?;
 /// // Four pixels a module, and four modules on each side.
-/// let pixel = |at: usize| if symbol.is_dark((at % 116 / 4).wrapping_sub(4), (at / 116 / 4).wrapping_sub(4)) { 0 } else { 255 };
-/// let grey: Vec<u8> = (0..116 * 116).map(pixel).collect();
+/// let module = |px: usize| (px / 4).wrapping_sub(4);
+/// let is_dark = |at: usize| symbol.is_dark(module(at % 116), module(at / 116));
+/// let grey: Vec<u8> = (0..116 * 116).map(|at| if is_dark(at) { 0 } else { 255 }).collect();
 /// let symbols = read(&grey, 116).unwrap_or_default();
 /// assert_eq!((symbols.len(), &*symbols[0].content.bytes), (1, &b"text"[..]));
 /// # Ok::<(), qr_core::Error>(())

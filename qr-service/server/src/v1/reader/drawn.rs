@@ -47,7 +47,7 @@ pub(crate) fn read_only(picture: &GreyImage) -> Option<Seen> {
     let (width, height) = (symbol.modules().width(), symbol.modules().height());
     Some(Seen {
         version: version_of(kind_of(&symbol), width as u32, height as u32),
-        part: symbol.content.part.map(|part| (part.index.into(), part.total.into())),
+        part: symbol.content.part.map(|part| (part.index as i32, part.total as i32)),
         parity: symbol.content.part.map(|part| part.parity),
         bytes: symbol.content.bytes,
     })
