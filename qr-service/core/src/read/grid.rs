@@ -15,12 +15,6 @@ pub(super) struct Picture<'a> {
     pub(super) height: usize,
 }
 
-impl<'a> Picture<'a> {
-    pub(super) fn row(&self, y: usize) -> &'a [u8] {
-        &self.grey[y * self.width..(y + 1) * self.width]
-    }
-}
-
 /// A grid of modules in the picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
@@ -177,15 +171,12 @@ pub(super) fn qr_grid(
 /// The grids of symbols of Micro QR and rMQR that a finder pattern may belong to, with their kind and version.
 pub(super) fn single_grids(picture: &Picture<'_>, finder: &Finder) -> Vec<(SymbolKind, u8, Grid)> {
     let (x, y) = (finder.size.0 / 7.0, finder.size.1 / 7.0);
-    let turns = [
-        ((x, 0.0), (0.0, y)),
-        ((0.0, y), (-x, 0.0)),
-        ((-x, 0.0), (0.0, -y)),
-        ((0.0, -y), (x, 0.0)),
-    ];
-    let mirrored = turns.map(|(right, down)| (down, right));
+    let (mut right, mut down) = ((0.0, -y), (x, 0.0));
     let mut grids = Vec::new();
-    for (right, down) in turns.into_iter().chain(mirrored) {
+    for turn in 0..8 {
+        // Four quarter turns, and four of the mirrored symbol.
+        let next = if turn == 4 { right } else { (-right.0, -right.1) };
+        (right, down) = (down, next);
         let grid = Grid::new(finder.middle, right, down, finder);
         let (across, along) = (grid.extent(picture), grid.mirrored().extent(picture));
         let is_near =

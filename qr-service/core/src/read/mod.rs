@@ -106,13 +106,10 @@ impl Search<'_> {
             if a == b || [a, b, c].iter().any(|&it| self.is_explained[it]) {
                 continue;
             }
-            let grid =
-                grid::qr_grid(&self.picture, &self.finders[a], &self.finders[b], &self.finders[c]);
-            if let Some(grid) = grid {
-                let version = ((grid.width - 17) / 4) as u8;
-                let _is_read = self.try_grid(SymbolKind::Qr, version, grid)
-                    || self.try_grid(SymbolKind::Qr, version, grid.mirrored());
-            }
+            let [a, b, c] = [a, b, c].map(|it| &self.finders[it]);
+            let Some(grid) = grid::qr_grid(&self.picture, a, b, c) else { continue };
+            let version = ((grid.width - 17) / 4) as u8;
+            self.try_grids([grid, grid.mirrored()].map(|grid| (SymbolKind::Qr, version, grid)));
         }
     }
 
@@ -120,32 +117,35 @@ impl Search<'_> {
     fn read_single(&mut self) {
         for index in 0..self.finders.len() {
             if !self.is_explained[index] {
-                let mut grids = grid::single_grids(&self.picture, &self.finders[index]).into_iter();
-                let _is_read =
-                    grids.any(|(kind, version, grid)| self.try_grid(kind, version, grid));
+                self.try_grids(grid::single_grids(&self.picture, &self.finders[index]));
             }
         }
     }
 
-    /// Decodes the modules of a grid. Whether they are a symbol.
-    fn try_grid(&mut self, kind: SymbolKind, version: u8, grid: Grid) -> bool {
-        let Some(rows) = grid.sample(&self.picture) else { return false };
-        let decoded = decode::decode(kind, version, &rows, grid.width);
-        let Some((level, mask, content)) = decoded else { return false };
-        self.found.push(ReadSymbol {
-            kind,
-            version,
-            level,
-            mask,
-            content,
-            is_inverted: grid.is_inverted,
-            corners: grid.corners(),
-            rows,
-            width: grid.width,
+    /// Reads the first of these grids that is a symbol.
+    fn try_grids(&mut self, grids: impl IntoIterator<Item = (SymbolKind, u8, Grid)>) {
+        let symbols = grids.into_iter().filter_map(|(kind, version, grid)| {
+            let rows = grid.sample(&self.picture)?;
+            let (level, mask, content) = decode::decode(kind, version, &rows, grid.width)?;
+            let (is_inverted, corners, width) = (grid.is_inverted, grid.corners(), grid.width);
+            let symbol = ReadSymbol {
+                kind,
+                version,
+                level,
+                mask,
+                content,
+                is_inverted,
+                corners,
+                rows,
+                width,
+            };
+            Some((grid, symbol))
         });
-        for (finder, is_explained) in self.finders.iter().zip(&mut self.is_explained) {
-            *is_explained |= grid.has_inside(finder.middle);
+        if let Some((grid, symbol)) = { symbols }.next() {
+            self.found.push(symbol);
+            for (finder, is_explained) in self.finders.iter().zip(&mut self.is_explained) {
+                *is_explained |= grid.has_inside(finder.middle);
+            }
         }
-        true
     }
 }
