@@ -201,7 +201,7 @@ all-manifests:
 # Runs each of TARGETS for SECONDS=3600, or RUNS=1000000 times.
 all-fuzz:
 	cd qr-service/core
-	for target in $(or $(TARGETS),decodes modules pixels query); do
+	for target in $(or $(TARGETS),decodes modules pixels query reader); do
 		mkdir -p fuzz/corpus/$$target
 		$(CARGO) fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds -- \
 			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(or $(SECONDS),30)) \

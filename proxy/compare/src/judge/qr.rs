@@ -1,4 +1,4 @@
-//! The judge `qr`: compares pictures of QR symbols, read by a decoder that belongs to neither side.
+//! The judge `qr`: compares pictures of QR symbols, which are decoded.
 //!
 //! 1. If both sides answer a GET with 200, both bodies are pictures. They differ if either is `undecodable` or shows
 //!    another `text` than the requested one, or if their `level` or `size` differ. Their bytes may differ.
