@@ -1,7 +1,5 @@
 //! Compares the pairing under random interleavings with a simple model.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::HashSet;
 
 use proptest::prelude::*;
