@@ -1,7 +1,5 @@
 //! Malformed answers and unusual requests.
 
-use std::fs;
-
 use qr_core::Level;
 use service_kit::testing::{eventually, get, status_bytes};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::prometheus::{Measured, Traffic};
+use crate::support::prometheus::Measured;
 use crate::support::{Place, Process, eventually};
 
 /// The time within which a rollback must be in force everywhere.
@@ -76,7 +76,7 @@ fn a_share_and_a_rollback_hold_on_all_machines() {
 #[test]
 fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
     let mut machines = Machines::start();
-    let measured = Measured::fine(&machines.first);
+    let _measured = Measured::fine(&machines.first);
     let args = ["ramp", "--steps", "25", "--hold", "10m", "--patience", "10m"];
     let run = machines.first.start(&args);
     assert!(machines.serve("25"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use service_kit::testing::{exchange, has_all, timed};
 
-use crate::support::prometheus::{Measured, Traffic};
+use crate::support::prometheus::Measured;
 use crate::support::{Place, Process, eventually, says, stderr};
 
 /// Starts a run with long steps in the background.

@@ -169,7 +169,7 @@ fn agree(what: &str, recorded: f64, raw: f64) -> Result<(), String> {
 }
 
 /// The samples of one minute.
-struct Window(Vec<crate::prometheus::Series>);
+struct Window(Vec<crate::support::prometheus::Series>);
 
 impl Window {
     /// The growth per second of all series together. Nothing restarts here, so counters only grow.
