@@ -1,7 +1,7 @@
 //! Slow and hostile clients, and bodies with wrong lengths, must not harm other clients.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::time::Duration;
 
 use service_kit::testing::{connect, eventually, exchange};

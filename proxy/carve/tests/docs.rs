@@ -128,7 +128,7 @@ fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
     let tests = all("dashboards/prometheus/tests");
     let index = read("docs/runbooks/README.md");
     for alert in &alerts {
-        for (end, what) in [('\n', "fires"), (',', "does not fire")] {
+        for (end, what) in [("\n", "fires"), (", ", "does not fire")] {
             let has_test = tests.contains(&format!("alertname: {alert}{end}"));
             assert!(has_test, "{alert} has no test in which it {what}");
         }

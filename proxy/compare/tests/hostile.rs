@@ -1,6 +1,5 @@
 //! Malformed answers and unusual requests.
 
-
 use qr_core::Level;
 use service_kit::testing::{eventually, get, status_bytes};
 
