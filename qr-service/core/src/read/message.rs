@@ -59,7 +59,7 @@ impl Bits<'_> {
     }
 
     /// Whether only a terminator and padding are left (section 7.4.10).
-    fn is_padding(mut self, terminator: usize) -> bool {
+    fn ends_in_padding(mut self, terminator: usize) -> bool {
         self.take_zeros(terminator)
             && self.take_zeros(self.at.next_multiple_of(8) - self.at)
             && (0..(self.len - self.at) / 8).all(|k| self.take(8) == Some([0xec, 0x11][k % 2]))
@@ -114,7 +114,7 @@ pub(super) fn read(kind: SymbolKind, version: u8, data: &[u8], len: usize) -> Op
             _ => return None,
         }
     }
-    (bits.is_padding(terminator) && !content.bytes.is_empty()).then_some(content)
+    (bits.ends_in_padding(terminator) && !content.bytes.is_empty()).then_some(content)
 }
 
 /// Appends the characters of a segment to the content. `None` if they are fewer, or a value means none.
