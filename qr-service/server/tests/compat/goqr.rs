@@ -96,18 +96,18 @@ fn charsets_are_those_of_the_request_and_of_the_symbol() {
 fn a_post_has_its_parameters_in_a_form_and_the_query_comes_first() {
     let service = start(&ON);
     let addr = service.addr;
-    let form = "content-type: application/x-www-form-urlencoded\r\n";
-    let posted = request(addr, "POST", "/v1/create-qr-code/", form, b"data=a+b&size=300x300");
+    let fields = "content-type: application/x-www-form-urlencoded\r\n";
+    let posted = request(addr, "POST", "/v1/create-qr-code/", fields, b"data=a+b&size=300x300");
     assert_eq!(seen(&posted), (300, 300, "a b".to_owned()));
     let both =
-        request(addr, "POST", "/v1/create-qr-code/?size=100x100", form, b"data=c&size=300x300");
+        request(addr, "POST", "/v1/create-qr-code/?size=100x100", fields, b"data=c&size=300x300");
     assert_eq!(seen(&both), (100, 100, "c".to_owned()));
     let (parts, body) = (format!("content-type: {FORM}\r\n"), form(&[("name=\"data\"", b"d")]));
     assert_eq!(seen(&request(addr, "POST", "/v1/create-qr-code/", &parts, &body)).2, "d");
     let put = request(service.addr, "PUT", "/v1/create-qr-code/?data=a", "", b"");
     assert_eq!((put.status, put.header("allow")), (405, Some("GET, HEAD, POST")));
     let long = vec![b'a'; 70_000];
-    assert_eq!(request(service.addr, "POST", "/v1/create-qr-code/", form, &long).status, 413);
+    assert_eq!(request(service.addr, "POST", "/v1/create-qr-code/", fields, &long).status, 413);
 }
 
 /// Sends a file as a form; `fields` come before it.
@@ -180,7 +180,7 @@ fn what_cannot_be_read_is_an_error_of_the_symbol_and_nothing_is_fetched() {
     let answer = get(service.addr, &format!("/v1/read-qr-code/?fileurl={url}"));
     let error = answer.json()[0]["symbol"][0]["error"].as_str().unwrap().to_owned();
     assert!(answer.status == 200 && error.starts_with("download error ("), "{error}");
-    has_all(error, &["file"]);
+    has_all(&error, &["file"]);
     assert!(trap.accept().is_err(), "the address was fetched");
     let none = get(service.addr, "/v1/read-qr-code/").json();
     assert_eq!(none, of_one(Value::Null, "there is no file"));
