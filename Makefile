@@ -140,7 +140,6 @@ lint: ## check formatting, lints, manifests, rules and generated files
 	$(RENDER)
 	docs/reference/render.py
 	docs/site.py --check
-	docs/architecture.py --check
 	docs/versions.py
 	docs/modules.py >/dev/null
 	$(NPM) run lint
@@ -256,7 +255,6 @@ generate: ## write generated files: nginx' includes, rules, types, qr.h, the map
 	@$(SETUP) test
 	$(GENERATORS)
 	$(RENDER)
-	docs/architecture.py
 	$(PYTHON) deploy/k8s/check.py --write-rules
 	GENERATE=1 $(CARGO) nextest run --workspace --all-features -E 'test(up_to_date)'
 

@@ -71,19 +71,6 @@ describe('a cluster', () => {
     await app.exited;
     await until(() => workers.every((pid) => !isRunning(pid)));
   });
-
-  it('shares the data between workers', async (t) => {
-    const app = await startApp(t, { WORKERS: '2' });
-    const headers = { 'Content-Type': 'application/json' };
-    const body = '{"url":"https://example.com/"}';
-    const added = await request(app.addr, '/api/links', { method: 'POST', headers, body });
-    const { id } = JSON.parse(added.body);
-    const visits = await Promise.all(
-      Array.from({ length: 40 }, () => request(app.addr, `/l/${id}`)),
-    );
-    assert.ok(visits.every(({ status }) => status === 302));
-    assert.equal(JSON.parse((await request(app.addr, `/api/links/${id}`)).body).visits, 40);
-  });
 });
 
 function isRunning(pid) {

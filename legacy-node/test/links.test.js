@@ -269,14 +269,4 @@ describe('the data', () => {
     assert.equal(store.add('https://example.com/').url, 'https://example.com/');
     store.close();
   });
-
-  it('can be opened again after close', (t) => {
-    const folder = temporaryFolder(t);
-    const store = openLinkStore(folder);
-    const { id } = store.add('https://example.com/');
-    store.close();
-    const again = openLinkStore(folder);
-    assert.equal(again.find(id).url, 'https://example.com/');
-    again.close();
-  });
 });

@@ -1,8 +1,6 @@
 //! Both relays answer as the contract says.
 
-mod support;
-
-use support::{Legacy, check_contract, relay_service};
+use crate::support::{Legacy, check_contract, relay_service};
 
 #[test]
 fn relay_service_answers_as_the_contract_says() {

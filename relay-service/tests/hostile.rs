@@ -1,18 +1,15 @@
 //! Slow and hostile clients, and bodies with wrong lengths, must not harm other clients.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::time::Duration;
 
 use service_kit::testing::{connect, eventually, exchange};
-use support::clients::{
-    MALFORMED, body, head, is_cut, put, receive, serves, slow_clients, waiting,
+
+use crate::support::clients::{
+    MALFORMED, body, head, is_cut, put, read_until, receive, rest, serves, slow_clients, waiting,
 };
-use support::{metric, relay_service};
+use crate::support::{metric, relay_service};
 
 #[test]
 fn a_sender_for_250_waits_for_them_and_others_pair() {
@@ -40,16 +37,6 @@ fn a_sender_for_250_of_whom_249_never_come_is_told_so() {
     assert_eq!(body(receiver), b"[ERROR] No sender came in time.\n");
     assert_eq!(waiting(&service), 0.0);
     serves(&service, "many");
-}
-
-/// Reads byte by byte, so that the bytes after `end` stay for the next read.
-fn read_until(stream: &mut TcpStream, end: &[u8]) {
-    let (mut got, mut byte) = (Vec::new(), [0]);
-    while !got.ends_with(end) {
-        let count = stream.read(&mut byte).unwrap();
-        assert!(count > 0, "{}", got.escape_ascii());
-        got.push(byte[0]);
-    }
 }
 
 /// Two thousand of the longest keys show what a million would leave behind.
@@ -122,8 +109,7 @@ fn a_body_has_as_many_bytes_as_its_head_says() {
     let head = "PUT /p/longer HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n";
     sender.write_all(format!("{head}hello, world\r\n\r\n").as_bytes()).unwrap();
     assert_eq!(body(receiver), b"hello");
-    let mut answer = String::new();
-    sender.read_to_string(&mut answer).unwrap();
+    let answer = rest(sender);
     let (lines, next) = answer.split_once("0\r\n\r\n").unwrap();
     assert!(lines.contains("received successfully."), "{answer}");
     assert!(next.starts_with("HTTP/1.1 400 "), "the rest is no request: {answer}");

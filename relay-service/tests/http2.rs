@@ -1,16 +1,13 @@
 //! HTTP/2 clients that behave as no usual client does.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use service_kit::testing::{connect, eventually};
-use support::clients::{body, is_cut, receive, serves, waiting};
-use support::{metric, relay_service};
+
+use crate::support::clients::{body, is_cut, receive, serves, waiting};
+use crate::support::{metric, relay_service};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Types of frames (RFC 9113, section 6).

@@ -1,24 +1,21 @@
 //! Both relays behind nginx, which asks two homes for the side of each key. nginx runs `proxy/nginx.conf` and the files
 //! rendered from `proxy/routes/relay.toml`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use contract::Target;
 use contract::relay::{Scenario, all, run};
 use relay_service::home::homes::LEASE;
+use rustix::process::Signal;
 use service_kit::free_addresses;
 use service_kit::testing::{Service, eventually, exchange, get};
-use support::clients::{head, receive, serves_at};
-use support::edge::{Edge, home, served_by};
-use support::{Legacy, metric, relay_service};
+
+use crate::support::clients::{head, read_until, receive, rest, serves_at};
+use crate::support::edge::{Edge, home, served_by};
+use crate::support::{Legacy, metric, relay_service};
 
 /// Two homes notice a restart of a side, or a change of the share, at different moments; a key must still get only one
 /// side.
@@ -176,11 +173,10 @@ fn a_client_may_choose_the_side_of_a_key_that_nobody_holds() {
 #[test]
 fn a_pair_is_in_the_access_log_and_counted_though_its_clients_send_the_shadows_mark() {
     let edge = Edge::start("100");
-    let mut receiver = edge.receive("logged", "X-Route-Shadow: 1\r\n");
+    let receiver = edge.receive("logged", "X-Route-Shadow: 1\r\n");
     let lines = edge.send("logged", "X-Route-Shadow: 1\r\n");
     assert_eq!(served_by(&lines.to_ascii_lowercase()), "relay-service");
-    let mut answer = String::new();
-    receiver.read_to_string(&mut answer).unwrap();
+    let answer = rest(receiver);
     assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
     eventually("the pair is counted", || {
         metric(&edge.new, "relay_pairs_total{end=\"whole\"}") == 1.0
@@ -204,12 +200,10 @@ fn a_reload_cuts_no_stream() {
     let mut receiver = edge.receive("reload", "");
     let mut head = [0; 16];
     receiver.read_exact(&mut head).unwrap();
-    let signalled = Command::new("kill").args(["-HUP", &edge.nginx.id().to_string()]).status();
-    assert!(signalled.unwrap().success());
+    edge.nginx.signal(Signal::HUP);
     std::thread::sleep(Duration::from_secs(12));
     write!(sender, "world").unwrap();
-    let mut rest = String::new();
-    receiver.read_to_string(&mut rest).unwrap();
+    let rest = rest(receiver);
     assert!(rest.ends_with("\r\n\r\nhelloworld"), "{rest}");
 }
 
@@ -303,20 +297,13 @@ mod nightly {
             let mut sender = TcpStream::connect(edge.addr).unwrap();
             sender.write_all(head(&key, framing).as_bytes()).unwrap();
             sender.write_all(pieces[0]).unwrap();
-            let mut answer = Vec::new();
-            while !answer.windows(6).any(|it| it == b"hello,") {
-                let mut byte = [0];
-                receiver.read_exact(&mut byte).unwrap();
-                answer.push(byte[0]);
-            }
+            read_until(&mut receiver, b"hello,");
             pairs.push((sender, receiver, pieces[1]));
         }
         std::thread::sleep(Duration::from_secs(380));
-        for (mut sender, mut receiver, last) in pairs {
+        for (mut sender, receiver, last) in pairs {
             sender.write_all(last).unwrap();
-            let (mut rest, mut lines) = (String::new(), String::new());
-            receiver.read_to_string(&mut rest).unwrap();
-            sender.read_to_string(&mut lines).unwrap();
+            let (rest, lines) = (rest(receiver), rest(sender));
             assert!(rest.contains("late"), "{rest:?}, and the sender was told {lines}");
             assert!(lines.contains("received successfully."), "{lines}");
         }
@@ -341,12 +328,7 @@ mod nightly {
                         let _ =
                             sender.write_all(head.as_bytes()).and_then(|()| sender.write_all(body));
                     });
-                    let mut begin = Vec::new();
-                    while !begin.ends_with(b"xx") {
-                        let mut byte = [0];
-                        receiver.read_exact(&mut byte).unwrap();
-                        begin.push(byte[0]);
-                    }
+                    read_until(&mut receiver, b"xx");
                     drop(receiver);
                     let mut lines = Vec::new();
                     let _ = rest.read_to_end(&mut lines);

@@ -1,17 +1,12 @@
 //! Clients that leave or send what is no request, through nginx, which has its own rules for them and sees less
 //! than the relay does.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
-use std::time::Duration;
 
-use rustix::net::sockopt::set_socket_linger;
 use service_kit::testing::{connect, eventually, exchange, get};
-use support::clients::{MALFORMED, fill, head, receive};
-use support::edge::Edge;
+
+use crate::support::clients::{MALFORMED, fill, head, leave, receive};
+use crate::support::edge::Edge;
 
 /// nginx reads no further than the relay's window, and looks for its client only when it reads or writes.
 #[test]
@@ -23,14 +18,7 @@ fn a_waiting_sender_with_full_buffers_that_leaves_is_forgotten() {
         sender.write_all(head.as_bytes()).unwrap();
         edge.wait_for_waiting(1);
         fill(&mut sender);
-        if is_reset {
-            set_socket_linger(&sender, Some(Duration::ZERO)).unwrap();
-        } else {
-            // The sender has read its answer, so its system does not reset the connection.
-            sender.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-            while sender.read(&mut [0; 4096]).is_ok() {}
-        }
-        drop(sender);
+        leave(sender, is_reset);
         edge.wait_for_waiting(0);
     }
 }

@@ -222,7 +222,8 @@ describe('the live page', () => {
 
     it('shows four numbers and every curve, and asks no other host', async (t) => {
       const { page, problems, responses } = await openPage(browser, t, `${adminUrl}/?range=5m`);
-      for (const id of ['memory', 'latency', 'cpu', 'bytes']) {
+      const ratios = ['memory', 'latency', 'cpu', 'bytes'];
+      for (const id of ratios) {
         await ratio(page, id)
           .getByText(/^[\d.,]+$/)
           .waitFor(PATIENCE);
@@ -231,16 +232,7 @@ describe('the live page', () => {
           assert.match(text, /^[\d.,]+\s(B|kB|MB|µs|ms|s)$/, `${id}, ${side}`);
         }
       }
-      const both = [
-        'memory',
-        'latency',
-        'cpu',
-        'bytes',
-        'traffic',
-        'client-latency',
-        'own-latency',
-      ];
-      for (const id of both) {
+      for (const id of [...ratios, 'traffic', 'client-latency', 'own-latency']) {
         for (const colour of ['old', 'new']) {
           await curve(page, id, colour);
         }

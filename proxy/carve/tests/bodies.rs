@@ -1,19 +1,16 @@
 //! Requests with a body: nginx, both sides, the shadow and the fallback get the same bytes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use carve::local::{Share, Sides, Stack};
-use support::{get, holds_within, start};
+use service_kit::testing::{CLOSE, connect, header, serve};
+
+use crate::support::{get, holds_within, start};
 
 /// `client_body_buffer_size` of nginx.conf; nginx writes a longer body to a file.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -34,19 +31,21 @@ enum Mood {
 /// A request as a side received it.
 #[derive(Clone)]
 struct Got {
-    line: String,
-    /// The headers, with names in small letters.
-    headers: Vec<String>,
+    head: String,
     body: Vec<u8>,
 }
 
 impl Got {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    fn line(&self) -> &str {
+        self.head.lines().next().unwrap()
+    }
+
+    fn header(&self, name: &str) -> &str {
+        header(&self.head, name)
     }
 
     fn is_shadows(&self) -> bool {
-        self.header("x-route-shadow").is_some()
+        !self.header("x-route-shadow").is_empty()
     }
 }
 
@@ -60,69 +59,32 @@ struct Side {
 
 impl Side {
     fn start(name: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let side = Side {
-            addr: listener.local_addr().unwrap(),
-            got: Arc::default(),
-            mood: Arc::new(Mutex::new(Mood::Answers)),
-        };
-        let shared = side.clone();
-        // Ends with the test.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let side = shared.clone();
-                // A connection that nginx closes is not a failure.
-                thread::spawn(move || side.talk(&stream, name));
-            }
-        });
-        side
-    }
-
-    fn talk(&self, mut stream: &TcpStream, name: &str) -> std::io::Result<()> {
-        let mut reader = BufReader::new(stream);
-        loop {
-            let mut lines = Vec::new();
-            loop {
-                let mut line = String::new();
-                if reader.read_line(&mut line)? == 0 {
-                    return Ok(());
-                }
-                match line.trim_end() {
-                    "" => break,
-                    line => lines.push(line.to_owned()),
-                }
-            }
-            let line = lines.remove(0);
-            for line in &mut lines {
-                let name = line.find(':').unwrap_or(0);
-                line[..name].make_ascii_lowercase();
-            }
-            let mut got = Got { line, headers: lines, body: Vec::new() };
-            let length = got.header("content-length").map_or(0, |length| length.parse().unwrap());
-            let mood = *self.mood.lock().unwrap();
+        let (got, mood) = (Arc::<Mutex<Vec<Got>>>::default(), Arc::new(Mutex::new(Mood::Answers)));
+        let (all, of_side) = (Arc::clone(&got), Arc::clone(&mood));
+        let addr = serve(move |asked| {
+            let mood = *of_side.lock().unwrap();
             if mood == Mood::DropsInTheMiddle {
-                reader.read_exact(&mut vec![0; length / 2])?;
-                return Ok(());
+                let length: usize = asked.header("content-length").parse().unwrap_or(0);
+                asked.stream.read_exact(&mut vec![0; length / 2])?;
+                return Err(CLOSE.into());
             }
-            got.body.resize(length, 0);
-            reader.read_exact(&mut got.body)?;
-            self.got.lock().unwrap().push(got);
+            let body = asked.body()?;
+            let answer = format!("{} bytes", body.len());
+            all.lock().unwrap().push(Got { head: asked.head.clone(), body });
             let status = if mood == Mood::Refuses { 503 } else { 200 };
-            let answer = format!("{length} bytes");
-            write!(
-                stream,
+            asked.answer(format!(
                 "HTTP/1.1 {status} X\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\
                  X-Served-By: {name}\r\n\r\n{answer}",
                 answer.len()
-            )?;
-        }
+            ))
+        });
+        Side { addr, got, mood }
     }
 
     /// All requests with this id that the side received, from clients or from the shadow.
     fn got(&self, id: &str, by_shadow: bool) -> Vec<Got> {
         let got = self.got.lock().unwrap();
-        let wanted =
-            |got: &&Got| got.header("x-request-id") == Some(id) && got.is_shadows() == by_shadow;
+        let wanted = |got: &&Got| got.header("x-request-id") == id && got.is_shadows() == by_shadow;
         got.iter().filter(wanted).cloned().collect()
     }
 }
@@ -146,8 +108,7 @@ struct Answer {
 
 impl Answer {
     fn served_by(&self) -> &str {
-        let of = |line: &'_ str| line.starts_with("X-Served-By: ");
-        self.head.lines().find(|line| of(line)).map_or("", |line| &line["X-Served-By: ".len()..])
+        header(&self.head, "x-served-by")
     }
 }
 
@@ -179,8 +140,7 @@ fn send(stack: &Stack, what: &str, arm: &str, id: &str, body: &[u8], sent: Sent)
         }
         Sent::Without => request.extend_from_slice(b"\r\n"),
     }
-    let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut stream = connect(stack.settings().addresses.proxy);
     // nginx may refuse a body that is too long before reading all of it.
     let _ = stream.write_all(&request);
     let mut answer = Vec::new();
@@ -238,7 +198,7 @@ impl Place {
         let stack = start(|it| {
             it.routes = routes.path().to_owned();
             it.sides = Some(Sides { old: url(&old), new: url(&new) });
-            it.mirror = Some(Share::ALL);
+            it.wanted.mirror = Some(Share::ALL);
         });
         Place { stack, new, old, _routes: routes }
     }
@@ -255,9 +215,9 @@ impl Place {
 fn assert_is_whole(got: &Got, line: &str, body: &[u8]) {
     let length = got.body.len();
     assert!(got.body == body, "{line}: {length} of {} bytes", body.len());
-    assert_eq!(got.line, format!("{line} HTTP/1.1"));
-    assert_eq!(got.header("content-type"), Some(TYPE), "{line}");
-    assert_eq!(got.header("transfer-encoding"), None, "{line}");
+    assert_eq!(got.line(), format!("{line} HTTP/1.1"));
+    assert_eq!(got.header("content-type"), TYPE, "{line}");
+    assert_eq!(got.header("transfer-encoding"), "", "{line}");
 }
 
 /// Sends requests until the shadow has sent one to both sides: nginx gives a copy up after 100 ms, and a busy machine may
@@ -308,7 +268,7 @@ fn a_body_reaches_the_side_and_the_shadow_as_it_was_sent() {
             let got = side.got(id, true);
             assert_eq!(got.len(), 1, "{id} by the shadow");
             assert_is_whole(&got[0], what, body);
-            assert_eq!(got[0].header("cookie"), None, "no other header of the client");
+            assert_eq!(got[0].header("cookie"), "", "no other header of the client");
         }
     }
     a_body_that_is_too_long_reaches_nobody(&place);
@@ -352,7 +312,7 @@ fn other_methods_and_routes_without_bodies(place: &Place) {
         // It is dropped, for the shadow too, if the route file says so.
         let bare = |side: &Side, id: &str, by_shadow| {
             let got = side.got(id, by_shadow);
-            got.first().map(|got| (got.line.clone(), got.body.len()))
+            got.first().map(|got| (got.line().to_owned(), got.body.len()))
         };
         let expected = Some(("GET /bare HTTP/1.1".to_owned(), 0));
         let id = send_with_copy(place, &format!("bare-{how:?}"), |id| {
@@ -384,7 +344,7 @@ fn the_other_side_gets_the_same_body_only_if_the_file_allows_a_fallback() {
             let got = place.old.got(&id, false);
             assert_eq!(got.len(), 1, "{id}");
             assert_is_whole(&got[0], "POST /again?a=b", &body);
-            assert_eq!(got[0].header("x-route-fallback"), Some("1"), "{id}");
+            assert_eq!(got[0].header("x-route-fallback"), "1", "{id}");
 
             // Without a fallback, no side gets the request a second time.
             let id = format!("{way}-{name}-once");
@@ -409,13 +369,9 @@ fn the_other_side_gets_the_same_body_only_if_the_file_allows_a_fallback() {
         |side: &Side| side.got.lock().unwrap().iter().filter(|got| got.is_shadows()).count();
     let of_once = |side: &Side| {
         let got = side.got.lock().unwrap();
-        got.iter().filter(|got| got.is_shadows() && got.line.starts_with("POST /once ")).count()
+        got.iter().filter(|got| got.is_shadows() && got.line().starts_with("POST /once ")).count()
     };
     for side in [&place.new, &place.old] {
-        assert_eq!(
-            shadows(side),
-            of_once(side),
-            "only the route whose file says so is asked twice"
-        );
+        assert_eq!(shadows(side), of_once(side), "only this route's file allows a second request");
     }
 }

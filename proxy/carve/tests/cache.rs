@@ -1,16 +1,13 @@
 //! A route with `cache` in its file: nginx answers repeated requests, but never with an answer from before a rollback.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 
 use carve::local::http::HttpReply;
 use carve::local::{Share, Stack};
 use contract::{Target, case, run};
 use service_kit::testing::repository;
-use support::{get, start};
+
+use crate::support::{get, start};
 
 /// A stack whose route `qrcode` has a cache. Nothing is mirrored, since the shadow would ask the sides too.
 fn cached() -> (Stack, tempfile::TempDir) {

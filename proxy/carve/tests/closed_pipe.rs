@@ -1,7 +1,5 @@
 //! Programs whose reader goes away, as in `make status | head -1`, do not panic and keep their exit code.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::process::{Command, Output, Stdio};
 
 use service_kit::testing::{built, repository};

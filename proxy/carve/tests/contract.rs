@@ -1,11 +1,9 @@
 //! Runs the contract suite against a real stack: against each side alone, and against the proxy at several splits.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use carve::local::Share;
 use contract::{Options, Target, case, run};
+
+use crate::support;
 
 /// Options by which the answer must name one of these servers.
 fn by(names: &[&str]) -> Options {
@@ -21,7 +19,7 @@ fn check(base: &str, options: &Options) {
 
 #[test]
 fn the_contract_holds_for_the_old_side_and_at_half() {
-    let stack = support::start(|it| it.split = Some(Share::percent(50).unwrap()));
+    let stack = support::start(|it| it.wanted.share = Some(Share::percent(50).unwrap()));
     check(&format!("http://{}", stack.settings().addresses.of("old")), &by(&["legacy-node"]));
     check(&stack.url(), &by(&["qr-service", "legacy-node"]));
 }

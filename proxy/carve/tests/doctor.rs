@@ -1,16 +1,14 @@
 //! `carve doctor` with a real app in Node: directly, behind an nginx with the usual faults of proxies, and behind the
 //! stack of `carve up`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-use std::fs::{self, Permissions};
+use std::fs;
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use carve::local::Addresses;
-use service_kit::testing::{Process, certificate, eventually, repository};
+use service_kit::testing::{Process, certificate, eventually, has_all, repository};
+
+use crate::support::{Site, said};
 
 const APP: &str = r#"
 const { createServer } = require("http");
@@ -85,12 +83,10 @@ fn nginx(dir: &Path, listen: SocketAddr, app: SocketAddr) -> Process {
 }
 
 fn doctor(app: &str, proxy: &str, arguments: &[&str]) -> (Option<i32>, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_carve"))
-        .args(["doctor", "--app", app, "--proxy", proxy, "--lasting", "4s"])
-        .args(arguments)
-        .output()
-        .unwrap();
-    (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
+    command.args(["doctor", "--app", app, "--proxy", proxy, "--lasting", "4s"]).args(arguments);
+    let output = command.output().unwrap();
+    (output.status.code(), said(&output))
 }
 
 #[test]
@@ -124,20 +120,13 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
     assert!(broken.contains("name it in trusted_proxies of carve.toml"), "{broken}");
     assert_eq!(after("POST /upload of 1m, with its length"), answers("200", "413"));
     assert_eq!(after("POST /upload of 1m, chunked"), answers("200", "413"));
-    assert!(
-        after("stream /events").starts_with("it lasts longer than 4 s, through the proxy it ends"),
-        "{broken}"
-    );
-    let live = after("WebSocket /live");
-    assert!(
-        live.starts_with(
-            "at the app it is open and answers, through the proxy it is not opened: 404"
-        ),
-        "{live}"
-    );
-    for same in ["GET /random", "HEAD /moved", "GET, compressed, /nothing"] {
-        assert!(broken.contains(&format!("same     {same}\n")), "{same}: {broken}");
-    }
+    let lasts = "it lasts longer than 4 s, through the proxy it ends";
+    assert!(after("stream /events").starts_with(lasts), "{broken}");
+    let open = "at the app it is open and answers, through the proxy it is not opened: 404";
+    assert!(after("WebSocket /live").starts_with(open), "{broken}");
+    let same = ["GET /random", "HEAD /moved", "GET, compressed, /nothing"];
+    let same = same.map(|it| format!("same     {it}\n"));
+    has_all(&broken, &same.each_ref().map(String::as_str));
 
     let (code, away) = doctor(&url(3), &url(2), &["/"]);
     assert!(code == Some(2) && away.contains("does not answer"), "{away}");
@@ -147,34 +136,14 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
     assert!(code == Some(2) && header.contains("must be NAME: VALUE"), "{header}");
 }
 
-/// The folder of a stack, and its addresses.
-struct Stack {
-    folder: tempfile::TempDir,
-    at: Addresses,
-}
-
-impl Stack {
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
-        command.args(args).env("STACK_RUN_DIR", self.folder.path().join("run"));
-        for (variable, address, _) in self.at.listeners() {
-            command.env(variable, address.to_string());
-        }
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> (Option<i32>, String) {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        (status.code(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
-    }
-}
-
 #[test]
 fn what_the_stacks_own_settings_explain_is_no_difference() {
-    let readable = Permissions::from_mode(0o755); // for nginx' workers, if root starts it
-    let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
-    let routes = folder.path().join("routes");
-    fs::create_dir(&routes).unwrap();
+    let site = Site::new();
+    let routes = site.path("routes");
+    let run = |args: &[&str]| {
+        let output = site.run(args);
+        (output.status.code(), said(&output))
+    };
     let free = service_kit::free_addresses(2).unwrap();
     let [app, tls] = [free[0], free[1]].map(|address| address.port());
     let carve = |trusted: &str| {
@@ -183,10 +152,10 @@ fn what_the_stacks_own_settings_explain_is_no_difference() {
              listen = [{{ address = \"127.0.0.1:{tls}\", tls = true }}]\ntrusted_proxies = [{trusted}]\n\
              [headers.response]\nStrict-Transport-Security = \"max-age=300\"\nX-App = \"\"\n"
         );
-        fs::write(routes.join("carve.toml"), text).unwrap();
+        site.write("routes/carve.toml", &text);
     };
     carve("");
-    fs::write(routes.join("report.toml"), "path = \"/report\"\n").unwrap();
+    site.write("routes/report.toml", "path = \"/report\"\n");
     // The certificate of the guide.
     let guide = fs::read_to_string(repository().join("docs/your-own-route.md")).unwrap();
     let made = &guide[guide.find("openssl req").unwrap()..];
@@ -196,15 +165,14 @@ fn what_the_stacks_own_settings_explain_is_no_difference() {
 
     let _app = Process::start(Command::new("node").args(["-e", APP, &app.to_string()]));
     listens(free[0]);
-    let stack = Stack { folder, at: Addresses::free().unwrap() };
     let old = format!("http://127.0.0.1:{app}/below");
-    let mut up = stack.command(&["up", "--foreground", routes.to_str().unwrap(), "--old", &old]);
+    let mut up = site.carve(&["up", "--foreground", routes.to_str().unwrap(), "--old", &old]);
     let _up = Process::start(up.args(["--new", &old]).stdout(Stdio::null()));
-    eventually("the stack", || stack.run(&["status"]).0 == Some(0));
+    eventually("the stack", || run(&["status"]).0 == Some(0));
 
     let pages = ["/", "/moved", "/secure", "/nothing", "--websocket", "/live", "--lasting", "2s"];
     let pages = [&["doctor"], &pages[..]].concat();
-    let (code, plain) = stack.run(&pages);
+    let (code, plain) = run(&pages);
     assert_eq!(code, Some(0), "{plain}");
     let balanced =
         "GET from a load balancer with TLS /secure\n           the proxy does not believe";
@@ -218,25 +186,19 @@ fn what_the_stacks_own_settings_explain_is_no_difference() {
     assert_eq!(curl.stdout, b"hello", "{curl:?}");
     for url in [url.as_str(), &format!("https://127.0.0.1:{tls}")] {
         let (code, secure) =
-            stack.run(&[&pages, &["--proxy", url, "--ca", &certificate_file][..]].concat());
+            run(&[&pages, &["--proxy", url, "--ca", &certificate_file][..]].concat());
         assert_eq!(code, Some(0), "{secure}");
         assert!(!secure.contains("note "), "{secure}");
     }
 
     carve("\"10.0.0.0/8\"");
     certificate(&routes, "localhost");
-    assert_eq!(stack.run(&["apply"]).0, Some(0));
-    let (code, balancer) = stack.run(&pages);
+    assert_eq!(run(&["apply"]).0, Some(0));
+    let (code, balancer) = run(&pages);
     assert_eq!(code, Some(1), "{balancer}");
-    assert!(
-        balancer.contains("DIFFERS  GET from a load balancer with TLS /secure\n"),
-        "{balancer}"
-    );
-    assert!(
-        balancer.contains("trusted_proxies of carve.toml") && balancer.contains("\n1 of 21"),
-        "{balancer}"
-    );
-    let (code, refused) = stack.run(&["doctor", "--proxy", &url, "--ca", &certificate_file]);
+    let differs = "DIFFERS  GET from a load balancer with TLS /secure\n";
+    has_all(&balancer, &[differs, "trusted_proxies of carve.toml", "\n1 of 21"]);
+    let (code, refused) = run(&["doctor", "--proxy", &url, "--ca", &certificate_file]);
     assert_eq!(code, Some(1), "{refused}");
     assert!(refused.contains("the server's certificate is one of an authority"), "{refused}");
 }

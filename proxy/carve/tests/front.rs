@@ -1,21 +1,18 @@
 //! `carve up` before a user's own app, and `carve apply`, with real servers in Node and Python and a real nginx.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
-use std::fs::{self, Permissions};
+use std::fs;
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::Addresses;
 use rustix::process::Signal;
-use service_kit::testing::{Process, certificate, holds_within};
-use tempfile::TempDir;
+use service_kit::testing::{Process, certificate, has_all, holds_within};
+
+use crate::support;
+use crate::support::{Site, said};
 
 /// An app that the tests of route files use too.
 fn app(file: &str, address: &str) -> Process {
@@ -31,43 +28,31 @@ fn eventually(holds: impl FnMut() -> bool) -> bool {
     holds_within(Duration::from_secs(60), holds)
 }
 
-/// A run folder, a folder of route files, a file of names, and free addresses.
+/// A site with one route, and a file of names.
 struct Place {
-    folder: TempDir,
-    at: Addresses,
+    site: Site,
     up: Option<Process>,
+}
+
+impl Deref for Place {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
 }
 
 impl Place {
     fn new() -> Self {
-        // If root starts nginx, its workers run as another user.
-        let readable = Permissions::from_mode(0o755);
-        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
-        fs::create_dir(folder.path().join("routes")).unwrap();
-        let place = Place { folder, at: Addresses::free().unwrap(), up: None };
+        let place = Place { site: Site::new(), up: None };
         place.write("routes/report.toml", "path = \"/report\"\n");
         place.names("");
         place
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
     /// Writes the file of names, which `up` sees in place of the machine's.
     fn names(&self, text: &str) {
         self.write("hosts", &format!("127.0.0.1 localhost\n::1 localhost\n{text}"));
-    }
-
-    fn with_settings(&self, command: &mut Command) {
-        command.env("STACK_RUN_DIR", self.path("run"));
-        for (variable, address, _) in self.at.listeners() {
-            command.env(variable, address.to_string());
-        }
     }
 
     /// `carve up` in a mount namespace of its own, with the names of this place.
@@ -89,28 +74,19 @@ impl Place {
         if !user.is_root() {
             command.args(["unshare", "--user", &format!("--map-user={}", user.as_raw())]);
         }
-        command.arg(env!("CARGO_BIN_EXE_carve"));
-        command.args(["up", "--foreground"]).arg(self.path("routes"));
-        command.args(["--old", old, "--new", new]).stdout(Stdio::null());
-        self.with_settings(&mut command);
+        let routes = self.path("routes");
+        let args = ["up", "--foreground", routes.to_str().unwrap(), "--old", old, "--new", new];
+        let carve = self.carve(&args);
+        command.arg(carve.get_program()).args(carve.get_args()).stdout(Stdio::null());
+        command.envs(carve.get_envs().filter_map(|(name, value)| Some((name, value?))));
         self.up = Some(Process::start(&mut command));
-        assert!(
-            eventually(|| self.run(&["status"]).status.success()),
-            "{:?}",
-            self.run(&["status"])
-        );
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
-        self.with_settings(&mut command);
-        command.args(args).output().unwrap()
+        let is_up = eventually(|| self.run(&["status"]).status.success());
+        assert!(is_up, "{:?}", self.run(&["status"]));
     }
 
     fn succeeds(&self, args: &[&str]) -> String {
         let output = self.run(args);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{args:?}: {said}");
+        assert!(output.status.success(), "{args:?}: {}", said(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -179,10 +155,7 @@ fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_reques
         place.write("routes/report.toml", "pfad = \"/report\"\n");
         place.write("routes/carve.toml", "[app]\nmax = 1\n");
         let said = place.fails(&["apply"]);
-        assert!(
-            said.contains("report.toml: line 1") && said.contains("carve.toml: line 2"),
-            "{said}"
-        );
+        has_all(&said, &["report.toml: line 1", "carve.toml: line 2"]);
         place.write("routes/report.toml", "path = \"/report/*\"\n");
         let tls = "[front.tls]\ncertificate = \"none.pem\"\nkey = \"none.pem\"\n";
         place.write("routes/carve.toml", tls);
@@ -233,10 +206,8 @@ fn a_changed_shadow_percent_comes_into_force_and_mirror_holds_until_it_changes_a
     assert_eq!(served(), [50.0, 5.0]);
 
     report("shadow.percent = 40");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_carve"));
-    place.with_settings(&mut run);
-    run.args(["ramp", "report", "--steps", "60", "--hold", "60s"]).stdout(Stdio::null());
-    let run = Process::start(&mut run);
+    let mut run = place.carve(&["ramp", "report", "--steps", "60", "--hold", "60s"]);
+    let run = Process::start(run.stdout(Stdio::null()));
     assert!(eventually(|| served()[0] == 60.0));
     assert!(place.fails(&["apply"]).contains("report: the split is held by process"));
     assert_eq!(served(), [60.0, 5.0]);
@@ -362,11 +333,12 @@ fn a_units_stack_comes_back_after_its_supervisor_was_killed_and_without_its_new_
     let _old = app("app.mjs", &old);
     let place = Place::new();
     let unit = |routes: &str, more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
-        place.with_settings(&mut command);
         let sides = [format!("http://{old}"), format!("http://{new}")];
-        command.args(["unit", routes, "--old", &sides[0], "--new", &sides[1]]).args(more);
-        command.current_dir(place.path("")).env("RAMP_WEBHOOKS", "slack:http://secret.test");
+        let mut command = place.carve(&["unit", routes, "--old", &sides[0], "--new", &sides[1]]);
+        command
+            .args(more)
+            .current_dir(place.path(""))
+            .env("RAMP_WEBHOOKS", "slack:http://secret.test");
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))

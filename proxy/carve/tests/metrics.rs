@@ -1,19 +1,14 @@
 //! Compares the metrics of the parts with the table in dashboards/README.md.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "support/prometheus.rs"]
-mod prometheus;
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
 use carve::local::{Share, Stack};
-use prometheus::Prometheus;
 use service_kit::testing::repository;
-use support::{get, holds_within, ramp_once, sources, start};
+
+use crate::support::prometheus::Prometheus;
+use crate::support::{get, holds_within, ramp_once, sources, start};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -24,7 +19,7 @@ type Exposed = BTreeMap<String, Labels>;
 #[test]
 fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_durations() {
     let stack = start(|it| {
-        (it.split, it.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
+        (it.wanted.share, it.wanted.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
     });
     for side in ["new", "old"] {
         let headers = [("X-Route-Arm", side), ("X-Request-Id", "an-exemplar")];

@@ -2,14 +2,12 @@
 //! PROFILE=dev` builds what the tests of the bindings load.
 
 #![allow(clippy::print_stdout, reason = "a failure shows what the other runner said")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::process::Command;
 
 use carve::local::{Settings, Share};
 use service_kit::testing::repository;
+
+use crate::support;
 
 type Environment = Vec<(String, String)>;
 
@@ -32,7 +30,8 @@ fn pass_on_a_stack(file: &str, change: impl FnOnce(&mut Settings), more: Environ
 
 fn live_page(more: Environment) {
     let (split, mirror) = (Share::percent(50).unwrap(), Share::percent(25).unwrap());
-    let change = |it: &mut Settings| (it.split, it.mirror) = (Some(split), Some(mirror));
+    let change =
+        |it: &mut Settings| (it.wanted.share, it.wanted.mirror) = (Some(split), Some(mirror));
     pass_on_a_stack("dashboards/live/test/browser.test.js", change, more);
 }
 

@@ -1,7 +1,5 @@
 //! The paths of other QR services through nginx: they are off without the switch, and otherwise the app answers them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::process::{Command, Output};
 
 use service_kit::testing::repository;

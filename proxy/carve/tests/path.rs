@@ -1,18 +1,14 @@
 //! The proxy's routing, headers, limits and logs.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::collections::HashSet;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use carve::local::Stack;
 use contract::decode;
-use support::{get, holds_within, log_lines, post_json, start};
+use service_kit::testing::exchange;
+
+use crate::support::{get, holds_within, log_lines, post_json, start};
 
 #[test]
 fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
@@ -56,7 +52,7 @@ fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
 /// Each of its threads is a batch process for the kernel.
 fn qr_service_does_not_interrupt_nginx(stack: &Stack) {
     const SCHED_BATCH: &str = "3"; // sched(7)
-    let pid = stack.pid_of("qr-service").unwrap().as_raw_nonzero();
+    let pid = stack.supervisor.pid_of("qr-service").unwrap().as_raw_nonzero();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
         let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
         // Field 41 of proc_pid_stat(5), counted from the second, which may contain spaces.
@@ -141,22 +137,11 @@ fn too_large_requests_get_the_servers_own_errors(stack: &Stack) {
     for answer in [long, large, body] {
         assert_ne!(answer.header("x-request-id"), "", "{}", answer.status);
     }
-    let garbage = raw(stack, b"\x16\x03\x01 nonsense\r\n\r\n");
+    let garbage = exchange(stack.settings().addresses.proxy, "\x16\x03\x01 nonsense\r\n\r\n");
     assert!(garbage.starts_with("HTTP/1.1 400 "), "{garbage}");
     // A text whose every byte is escaped is still within the limits.
     let escaped = get(&format!("{}/qrcode?text={}", stack.url(), "%61".repeat(512)), &[]);
     assert_eq!(escaped.status, 200);
-}
-
-/// Sends bytes as they are and returns the answer as text.
-fn raw(stack: &Stack, bytes: &[u8]) -> String {
-    let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    stream.write_all(bytes).unwrap();
-    let mut answer = Vec::new();
-    // nginx may reset the connection after its answer.
-    let _ = stream.read_to_end(&mut answer);
-    String::from_utf8_lossy(&answer).into_owned()
 }
 
 fn only_the_admin_port_has_metrics_and_prometheus(stack: &Stack) {

@@ -1,21 +1,19 @@
 //! `carve ramp` on a real stack, with real traffic, shadow and Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use carve::local::{Share, Stack};
-use support::{EndsLoad, built, get, holds_within};
+
+use crate::support;
+use crate::support::{EndsLoad, built, get, holds_within, said, share};
 
 /// A stack whose old side serves everything, and which mirrors everything, with this program as qr-service.
 fn start(qr_service: &str) -> Stack {
     support::start(|it| {
-        (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
+        (it.wanted.share, it.wanted.mirror) = (Some(Share::NONE), Some(Share::ALL));
         support::set(it, "qr_service", built(qr_service).to_str().unwrap());
     })
 }
@@ -48,23 +46,12 @@ fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
     })
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
-}
-
-fn share(stack: &Stack) -> String {
-    rollout::current(&stack.settings().nginx("qrcode").route_dir())
-        .unwrap()
-        .share_percent
-        .to_string()
-}
-
 #[test]
 fn the_real_services_pass_every_gate() {
     let stack = start("qr-service");
     let output = run_under_load(&stack, "8s", "60s");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!(share(&stack), "100");
+    assert_eq!(share(&stack, "qrcode"), "100");
     assert_eq!(get(&format!("{}/qrcode?text=a", stack.url()), &[]).served_by(), "qr-service");
 }
 
@@ -74,7 +61,7 @@ fn wrong_pictures_are_rolled_back() {
     let output = run_under_load(&stack, "60s", "60s");
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));
-    assert_eq!(share(&stack), "0");
+    assert_eq!(share(&stack, "qrcode"), "0");
     let answer = || get(&format!("{}/qrcode?text=a", stack.url()), &[]);
     assert!(holds_within(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
 }

@@ -1,10 +1,6 @@
 //! Uploads that a service refuses before it has read them: curl and Node's fetch learn why, through nginx and directly,
 //! and other clients notice nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use carve::local::Stack;
-use support::{EndsLoad, get, start};
+
+use crate::support::{EndsLoad, get, start};
 
 /// A refused upload: the status, what is sent, and the service's own address.
 struct Upload {
@@ -136,17 +133,7 @@ mod nightly {
 
     #[test]
     fn curl_learns_it_a_thousand_times() {
-        curl_learns_why(&[LENGTH], 1000);
-    }
-
-    #[test]
-    fn curl_learns_it_a_thousand_times_with_chunks() {
-        curl_learns_why(&[CHUNKS], 1000);
-    }
-
-    #[test]
-    fn curl_learns_it_a_thousand_times_with_expect() {
-        curl_learns_why(&[EXPECT], 1000);
+        curl_learns_why(&[LENGTH, CHUNKS, EXPECT], 1000);
     }
 
     #[test]

@@ -1,9 +1,5 @@
 //! The relay as a route of the stack: both halves of a pair go through nginx while the relay's share moves.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -11,7 +7,8 @@ use std::time::Duration;
 
 use carve::local::{Share, Stack};
 use rustix::process::Signal;
-use support::{get, holds_within, log_lines, start};
+
+use crate::support::{get, holds_within, log_lines, start};
 
 /// Sends `body` to a waiting receiver. Returns what the receiver gets, and the side that served it.
 fn pair(stack: &Stack, key: &str, body: &[u8]) -> (Vec<u8>, String) {
@@ -58,7 +55,7 @@ fn metrics(stack: &Stack) -> String {
 
 #[test]
 fn pairs_meet_while_the_share_moves_and_parts_fail() {
-    let stack = start(|it| it.split = Some(Share::NONE));
+    let stack = start(|it| it.wanted.share = Some(Share::NONE));
     let body = vec![b'x'; 3_000_000];
     assert_eq!(pair(&stack, "first", &body), (body.clone(), "legacy-node".to_owned()));
 
@@ -72,7 +69,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     assert_eq!(pair(&stack, "second", b"hello").1, "relay-service");
 
     // If one home is down, the other one answers for it, and a new share needs only the other one.
-    stack.stop_part("relay-home").unwrap();
+    stack.supervisor.stop_part("relay-home").unwrap();
     assert_eq!(pair(&stack, "third", b"hello").1, "relay-service");
     set_share(&stack, 0);
     assert_eq!(pair(&stack, "fourth", b"hello").1, "legacy-node");
@@ -80,7 +77,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     stack.start_part("relay-home").unwrap();
 
     // A side that is down gets no new key. The supervisor starts it again.
-    stack.stop_part("relay-service").unwrap();
+    stack.supervisor.stop_part("relay-service").unwrap();
     assert_eq!(pair(&stack, "fifth", b"hello").1, "legacy-node");
     stack.start_part("relay-service").unwrap();
     stack.signal_part("legacy-relay", Signal::KILL).unwrap();

@@ -1,7 +1,5 @@
 //! The steps of a release that need no build (`deploy/release/release.sh`).
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

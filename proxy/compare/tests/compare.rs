@@ -1,9 +1,5 @@
 //! `carve compare`, and the service and `compare` with the real programs.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -14,7 +10,8 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use qr_core::Level;
 use serde_json::Value;
 use service_kit::testing::{Process, certificate, eventually};
-use support::{
+
+use crate::support::{
     Fake, Reply, command, legacy_node, picture, png_answer, qr_service, qr_service_on, routes,
     text_of,
 };

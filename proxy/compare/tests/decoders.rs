@@ -1,7 +1,5 @@
 //! qr-core, rxing and rqrr read the same bytes, so each may replace the others.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use contract::decode::{
     Decoded, Pixels, decode_pixels, decode_pixels_by_core, decode_pixels_by_rqrr,
     decode_pixels_by_rxing,

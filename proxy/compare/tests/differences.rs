@@ -1,12 +1,11 @@
 //! A difference is a mismatch, and each failure is that of its side. `judge_tables.rs` has the kinds of differences.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use qr_core::Level;
 use service_kit::testing::eventually;
-use support::{Fake, Reply, error, kept, metric, mirror, picture, png_answer, start, text_of};
+
+use crate::support::{
+    Fake, Reply, error, kept, metric, mirror, picture, png_answer, start, text_of,
+};
 
 /// The new side. It answers with a picture of the text, except for these texts.
 fn new(head: &str) -> Reply {

@@ -1,14 +1,9 @@
 //! Malformed answers and unusual requests.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
-use std::fs;
-
 use qr_core::Level;
-use service_kit::testing::{Service, eventually, get};
-use support::{
+use service_kit::testing::{eventually, get, status_bytes};
+
+use crate::support::{
     Fake, Reply, compared, error, kept, metric, mirror, picture, png_answer, png_of, start, text_of,
 };
 
@@ -69,13 +64,6 @@ fn noise() -> Vec<u8> {
     png_of(&grey, 400)
 }
 
-/// Peak resident memory of the process, in bytes.
-fn peak_memory(service: &Service) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
-}
-
 #[test]
 fn malformed_answers_are_named_and_take_little_memory() {
     let (new, old) = (Fake::correct(), Fake::start(malformed));
@@ -111,7 +99,7 @@ fn malformed_answers_are_named_and_take_little_memory() {
         });
         assert_eq!(found, what, "{text}");
     }
-    let peak = peak_memory(&shadow);
+    let peak = status_bytes(shadow.child.id(), "VmHWM:");
     assert!(peak < 100 << 20, "{peak} bytes");
     // The shadow still compares.
     mirror(&shadow, "GET", "/qrcode?text=well", "well");

@@ -1,12 +1,9 @@
 //! All differences between two answers, each with its place.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod judge_support;
-
 use compare::judge::{Digest, Verdict};
 use http::{HeaderMap, HeaderValue};
-use judge_support::{GET, answer, compare, differences, judge, shown};
+
+use crate::judge_support::{GET, answer, compare, differences, judge, shown};
 
 #[test]
 fn all_differences_are_found_each_with_its_place() {
@@ -21,10 +18,8 @@ fn all_differences_are_found_each_with_its_place() {
     let new = r#"{"a":2,"b/c":[1,{"d":3}],"f":4}"#;
     let expected = places(&["json /a", "json /b~1c/1/d", "json /b~1c/2", "json /e", "json /f"]);
     assert_eq!(found("json", old, new), expected);
-    assert_eq!(
-        found("text", "a\nb\nc", "x\nb\ny\nz"),
-        places(&["text line 1", "text line 3", "text line 4"])
-    );
+    let lines = places(&["text line 1", "text line 3", "text line 4"]);
+    assert_eq!(found("text", "a\nb\nc", "x\nb\ny\nz"), lines);
     assert_eq!(found("bytes", "abc", "axx"), places(&["body offset 1"]));
 
     // A long array neither hides the other fields nor makes the list long.
@@ -76,22 +71,15 @@ fn bodies_that_are_not_kept_are_compared_by_their_digests() {
     long.chunks(777).for_each(|piece| in_pieces.push(piece));
     assert_eq!(in_pieces.whole(), Digest::of(&long).whole());
     assert_eq!(verdict(&long, &long), Verdict::Same);
-    for (new, detail) in [
-        (
-            &other[..],
-            "old 200000 bytes, new 200000 bytes, the first difference at offset 65536 to 131071",
-        ),
-        (
-            &long[..131_072],
-            "old 200000 bytes, new 131072 bytes, the first difference at offset 131072 to 196607",
-        ),
-        (
-            &long[..199_999],
-            "old 200000 bytes, new 199999 bytes, the first difference at offset 196608 to 199999",
-        ),
-        (b"", "old 200000 bytes, new 0 bytes, the first difference at offset 0 to 65535"),
+    for (new, place) in [
+        (&other[..], "65536 to 131071"),
+        (&long[..131_072], "131072 to 196607"),
+        (&long[..199_999], "196608 to 199999"),
+        (b"", "0 to 65535"),
     ] {
-        assert_eq!(shown(&verdict(&long, new)), ("body", detail));
+        let lengths = format!("old 200000 bytes, new {} bytes", new.len());
+        let detail = format!("{lengths}, the first difference at offset {place}");
+        assert_eq!(shown(&verdict(&long, new)), ("body", &*detail));
     }
     assert!(!judge("bytes").needs_bodies() && judge("text").needs_bodies());
 }

@@ -1,8 +1,6 @@
 //! A user's program may do anything. A pair costs no more than the limits, a failure is never a match, and after a
 //! failure the program is started again.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 

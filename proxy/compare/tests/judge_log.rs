@@ -3,8 +3,6 @@
 //! This is the only test of its process: `tracing` may ignore a log line for good if another thread reaches the line
 //! while the subscriber is being set.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::sync::Mutex;
 
 use compare::judge::{Answer, Judge, RequestLine, Verdict};

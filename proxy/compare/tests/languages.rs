@@ -1,15 +1,12 @@
 //! Answers of two servers in different languages that are the same but differ in their bytes. The old side is in
 //! Python, the new one in Node.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use service_kit::testing::{Service, eventually, get};
-use support::{in_node, in_python, kept, metric, mirror_to, result_of, routes, start};
+use service_kit::testing::{Service, eventually, get, status_bytes};
+
+use crate::support::{in_node, in_python, kept, metric, mirror_to, result_of, routes, start};
 
 /// A shadow of one route with its sides.
 struct Shadowed {
@@ -177,11 +174,8 @@ fn a_long_answer_is_compared_without_keeping_it() {
     let place = "offset 49938432 to 50003967";
     let differences = &shadowed.last("mismatches")["differences"];
     assert_eq!(differences, &json!([{ "kind": "body", "place": place }]));
-    let status = format!("/proc/{}/status", shadowed.shadow.child.id());
-    let status = std::fs::read_to_string(status).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
-    let peak: u64 = peak.trim_end_matches(" kB").parse().unwrap();
-    assert!(peak < 64 << 10, "{peak} kB");
+    let peak = status_bytes(shadowed.shadow.child.id(), "VmHWM:");
+    assert!(peak < 64 << 20, "{peak} bytes");
     // An answer that only one side encodes is compared the same way.
     shadowed.expect("match", &format!("/large?bytes={}&gzip=new", 4 << 20));
     shadowed.expect("match", &format!("/large?bytes={}&gzip=old", 4 << 20));

@@ -1,16 +1,13 @@
 //! The shadow as a process: the requests that it receives and sends, the records that it keeps, and its shutdown.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use qr_core::Level;
 use service_kit::testing::{eventually, exchange, get};
-use support::{
+
+use crate::support::{
     Fake, Reply, command, compared, error, kept, metric, mirror, picture, png_answer, start,
     text_of,
 };
@@ -161,10 +158,8 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
     eventually("all compared", || compared(&shadow) == sent);
     // Only answers have a time, and the old side has always answered.
     let count = |side: &str| {
-        metric(
-            &shadow,
-            &format!("shadow_response_seconds_count{{route=\"qrcode\",side=\"{side}\"}}"),
-        )
+        let labels = format!("{{route=\"qrcode\",side=\"{side}\"}}");
+        metric(&shadow, &format!("shadow_response_seconds_count{labels}"))
     };
     assert!(count("new") > 0.0 && count("old") >= count("new") + 3.0);
 }
@@ -198,12 +193,8 @@ fn the_last_hundred_mismatches_are_kept_and_failures_do_not_push_them_out() {
     eventually("all compared", || compared(&shadow) == 210.0);
     let kept = kept(&shadow);
     for (sort, name) in [("mismatches", "mismatch"), ("failures", "failure")] {
-        let ids: Vec<&str> = kept[sort]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|record| record["request_id"].as_str().unwrap())
-            .collect();
+        let records = kept[sort].as_array().unwrap().iter();
+        let ids: Vec<&str> = records.map(|it| it["request_id"].as_str().unwrap()).collect();
         let newest_first: Vec<String> = (5..105).rev().map(|i| format!("{name}-{i}")).collect();
         assert_eq!(ids, newest_first);
     }
@@ -229,10 +220,8 @@ fn the_text_is_shown_only_with_keep_text() {
         mirror(&shadow, "GET", "/qrcode?text=open-sesame", "id-2");
         eventually("another mismatch", || compared(&shadow) == 2.0);
         assert_eq!(kept(&shadow)["mismatches"][0]["target"]["digest"], digest, "the same text");
-        assert_eq!(
-            (&record["target"]["bytes"], &record["new"]["body"]["bytes"]),
-            (&24.into(), &14.into())
-        );
+        let sizes = [&record["target"], &record["new"]["body"]].map(|it| &it["bytes"]);
+        assert_eq!(sizes, [24, 14]);
         assert!(!get(shadow.admin_addr, "/metrics").contains("sesame"));
         shadow.signal("TERM");
         shadow.wait();

@@ -6,16 +6,17 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use service_kit::testing::{Service, built, eventually, get};
+use rustix::process::Signal;
+use service_kit::testing::{CLOSE, Process, Service, built, eventually, get, serve};
 use tempfile::TempDir;
 
 /// The README's lines for nginx.
@@ -24,41 +25,22 @@ fn log_format() -> &'static str {
     readme.split_once("```nginx\n").unwrap().1.split_once("```").unwrap().0
 }
 
-/// A server that answers each request with `answer` of the request's first line.
+/// A server that answers each request with `answer` of the request's target.
 fn start_backend(answer: fn(&str) -> &'static str) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || respond(stream, answer));
+    serve(move |asked| {
+        if let Some((_, part)) = ANSWERS.iter().find(|(name, _)| asked.target().contains(name)) {
+            asked.answer(part)?;
+        } else if asked.target().contains("long") {
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n";
+            asked.answer(format!("{head}{}", "x".repeat(1000)))?;
+            thread::sleep(Duration::from_secs(1));
+            asked.answer("x".repeat(998_999))?; // until nginx hangs up
+        } else {
+            let status = answer(asked.target());
+            asked.answer(format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok"))?;
         }
-    });
-    addr
-}
-
-fn respond(mut stream: TcpStream, answer: fn(&str) -> &'static str) {
-    let mut head = Vec::new();
-    let mut part = [0; 1024];
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut part) {
-            Ok(length @ 1..) => head.extend_from_slice(&part[..length]),
-            _ => return,
-        }
-    }
-    let line = String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned();
-    if let Some((_, part)) = ANSWERS.iter().find(|(name, _)| line.contains(name)) {
-        let _ = stream.write_all(part.as_bytes());
-        return;
-    }
-    if line.contains("long") {
-        let head = "HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n";
-        let _ = write!(stream, "{head}{}", "x".repeat(1000));
-        thread::sleep(Duration::from_secs(1));
-        let _ = write!(stream, "{}", "x".repeat(998_999)); // until nginx hangs up
-        return;
-    }
-    let status = answer(&line);
-    let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+        Err(CLOSE.into())
+    })
 }
 
 /// Answers by the word in the request, after which the connection closes.
@@ -77,16 +59,16 @@ const ANSWERS: [(&str, &str); 6] = [
 
 /// nginx with two sides, in a temporary folder.
 struct Place {
+    nginx: Option<Process>,
     folder: TempDir,
-    nginx: Child,
     addr: SocketAddr,
 }
 
 impl Place {
     fn start() -> Self {
-        let new = start_backend(|line| match line {
-            _ if line.contains("fails") => "503 Service Unavailable",
-            _ if line.contains("bad") => "400 Bad Request",
+        let new = start_backend(|target| match target {
+            _ if target.contains("fails") => "503 Service Unavailable",
+            _ if target.contains("bad") => "400 Bad Request",
             _ => "200 OK",
         });
         let old = start_backend(|_| "200 OK");
@@ -100,14 +82,13 @@ impl Place {
             .replace("NEW", &new.to_string())
             .replace("OLD", &old.to_string());
         fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
-        let nginx = start_nginx(&folder, addr);
-        Place { folder, nginx, addr }
+        let nginx = Some(start_nginx(&folder, addr));
+        Place { nginx, folder, addr }
     }
 
     fn restart_nginx(&mut self) {
-        self.signal_nginx("TERM");
-        self.nginx.wait().unwrap();
-        self.nginx = start_nginx(&self.folder, self.addr);
+        self.nginx = None;
+        self.nginx = Some(start_nginx(&self.folder, self.addr));
     }
 
     fn log(&self) -> PathBuf {
@@ -138,25 +119,17 @@ impl Place {
         ask(self.addr, path)
     }
 
-    fn signal_nginx(&self, name: &str) {
-        let pid = self.nginx.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    fn signal_nginx(&self, signal: Signal) {
+        self.nginx.as_ref().unwrap().signal(signal);
     }
 }
 
-fn start_nginx(folder: &TempDir, addr: SocketAddr) -> Child {
+fn start_nginx(folder: &TempDir, addr: SocketAddr) -> Process {
     let mut command = Command::new("nginx");
     command.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path());
-    let nginx = command.spawn().unwrap();
+    let nginx = Process::start(&mut command);
     eventually("nginx listens", || TcpStream::connect(addr).is_ok());
     nginx
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.signal_nginx("TERM"); // KILL would leave the workers behind
-        let _ = self.nginx.wait();
-    }
 }
 
 fn ask(addr: SocketAddr, path: &str) -> u16 {
@@ -280,12 +253,8 @@ fn the_counts_agree_with_the_requests_exactly() {
     assert_eq!(place.ask("/limited?arm=new"), 503);
     // nginx refuses this before it has read a path.
     assert!(service_kit::testing::exchange(place.addr, "nonsense\r\n\r\n").contains(" 400 "));
-    eventually("all lines are read", || {
-        sum(&metrics(&edge), "edge_requests_total{route=\"other\"") == 31
-    });
-    eventually("all lines are read", || {
-        sum(&metrics(&edge), "edge_request_seconds_count{route=\"qrcode\"") == 460
-    });
+    let other = "edge_requests_total{route=\"other\"";
+    eventually("all lines", || [other, QRCODE].map(|name| sum(&metrics(&edge), name)) == [31, 460]);
     let text = metrics(&edge);
     for (labels, count) in [
         ("route=\"qrcode\",arm=\"new\",side=\"new\",code=\"2xx\"", 200),
@@ -296,17 +265,12 @@ fn the_counts_agree_with_the_requests_exactly() {
         ("route=\"limited\",arm=\"new\",side=\"new\",code=\"2xx\"", 1),
         ("route=\"limited\",arm=\"new\",side=\"none\",code=\"5xx\"", 1),
     ] {
-        assert_eq!(
-            sum(&text, &format!("edge_requests_total{{{labels}}}")),
-            count,
-            "{labels}\n{text}"
-        );
+        let counted = sum(&text, &format!("edge_requests_total{{{labels}}}"));
+        assert_eq!(counted, count, "{labels}\n{text}");
     }
     assert_eq!(sum(&text, "edge_requests_total{route=\"qrcode\""), 460);
-    assert_eq!(
-        sum(&text, "edge_own_errors_total{route=\"limited\",arm=\"new\",status=\"503\"}"),
-        1
-    );
+    let own = "edge_own_errors_total{route=\"limited\",arm=\"new\",status=\"503\"}";
+    assert_eq!(sum(&text, own), 1);
     assert_eq!(sum(&text, "edge_malformed_lines_total "), 0);
     assert!(sum(&text, "edge_response_bytes_total{route=\"qrcode\",arm=\"new\"}") > 260 * 50);
     assert!(sum(&text, "edge_nginx_requests_total ") >= sum(&text, "edge_lines_total "));
@@ -367,10 +331,8 @@ fn an_edge_that_is_killed_again_and_again_loses_nothing() {
     thread::sleep(Duration::from_millis(1500)); // nginx flushes after a second
     let text = metrics(&edge);
     assert_eq!(scraped + sum(&text, QRCODE), sent);
-    assert_eq!(
-        sum(&text, "edge_malformed_lines_total ") + sum(&text, "edge_restarts_of_log_total "),
-        0
-    );
+    let odd = ["edge_malformed_lines_total ", "edge_restarts_of_log_total "];
+    assert_eq!(odd.map(|name| sum(&text, name)), [0, 0]);
     eventually("all is printed", || sum(&metrics(&edge), "edge_unprinted_bytes ") == 0);
     let mut times = HashMap::new();
     place.printed_ids().into_iter().for_each(|id| *times.entry(id).or_insert(0) += 1);
@@ -390,7 +352,7 @@ fn a_restart_and_a_rotation_print_every_line_once() {
         eventually("lines", || sum(&metrics(&edge), QRCODE) > 0);
         fs::rename(place.log(), place.folder.path().join(format!("edge.log.{number}"))).unwrap();
         thread::sleep(Duration::from_millis(300)); // nginx goes on writing to the renamed file
-        place.signal_nginx("USR1");
+        place.signal_nginx(Signal::USR1);
         eventually("nginx reopens its log", || place.log().exists());
         eventually("it is read", || sum(&metrics(&edge), "edge_restarts_of_log_total ") == 1);
         assert_eq!(sum(&metrics(&edge), "edge_malformed_lines_total "), 0);
@@ -441,7 +403,7 @@ fn reloads_and_restarts_of_nginx_lose_nothing() {
         let traffic = Traffic::start(place.addr);
         for _ in 0..3 {
             thread::sleep(Duration::from_millis(700));
-            place.signal_nginx("HUP");
+            place.signal_nginx(Signal::HUP);
         }
         sent += traffic.stop();
         place.restart_nginx();

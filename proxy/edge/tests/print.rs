@@ -7,9 +7,10 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use service_kit::testing::{built, eventually, get};
+use rustix::process::Signal;
+use service_kit::testing::{Process, built, eventually, exchange, get, has_all};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -17,22 +18,10 @@ fn folder() -> TempDir {
     tempfile::Builder::new().permissions(readable).tempdir().unwrap()
 }
 
-/// A process that ends with the test, even after a panic.
-struct Process(Child);
-
-impl Process {
-    /// Sends the signal and returns the exit code.
-    fn end(&mut self, signal: &str) -> Option<i32> {
-        let pid = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
-        self.0.wait().unwrap().code()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-    }
+/// Sends the signal and returns the exit code.
+fn end(process: Process, signal: Signal) -> Option<i32> {
+    process.signal(signal);
+    process.wait()
 }
 
 /// `edge` for the log in this folder, with a pipe for its output.
@@ -86,7 +75,7 @@ fn output_that_nobody_reads_delays_no_counting_and_what_is_left_out_is_counted()
     const REQUESTS: usize = 100_000; // 21 MiB of log, of which 16 MiB are kept
     let folder = folder();
     append(&folder, "");
-    let (mut edge, mut output, addr) = start(edge(&folder).args(["--keep-mib", "16"]));
+    let (edge, mut output, addr) = start(edge(&folder).args(["--keep-mib", "16"]));
     let counted = || metric(addr, "edge_lines_total") as usize;
     for from in (0..REQUESTS).step_by(REQUESTS / 10) {
         append(&folder, &lines(from..from + REQUESTS / 10));
@@ -113,7 +102,7 @@ fn output_that_nobody_reads_delays_no_counting_and_what_is_left_out_is_counted()
     }
     assert_eq!((printed + said, said, last), (REQUESTS, left_out(), REQUESTS as i64 - 1));
     eventually("all is printed", || metric(addr, "edge_unprinted_bytes") == 0);
-    assert_eq!(edge.end("TERM"), Some(0));
+    assert_eq!(end(edge, Signal::TERM), Some(0));
 }
 
 #[test]
@@ -183,13 +172,6 @@ http {{
     )
 }
 
-/// Sends bytes over a new connection, and reads until it is closed.
-fn send(addr: SocketAddr, bytes: &[u8]) {
-    let mut stream = TcpStream::connect(addr).unwrap();
-    stream.write_all(bytes).unwrap();
-    let _ = stream.read_to_end(&mut Vec::new());
-}
-
 #[test]
 fn lines_are_those_that_nginx_would_write() {
     let addr = service_kit::free_address().unwrap();
@@ -197,7 +179,7 @@ fn lines_are_those_that_nginx_would_write() {
     fs::write(folder.path().join("nginx.conf"), both_logs(addr)).unwrap();
     let mut nginx = Command::new("nginx");
     nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path());
-    let mut nginx = Process(nginx.env("TZ", "UTC").spawn().unwrap());
+    let nginx = Process(nginx.env("TZ", "UTC").spawn().unwrap());
     eventually("nginx listens", || TcpStream::connect(addr).is_ok());
     let parent = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     for (path, header) in [
@@ -211,31 +193,24 @@ fn lines_are_those_that_nginx_would_write() {
     ] {
         let line =
             format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{header}\r\n\r\n");
-        send(addr, line.as_bytes());
+        exchange(addr, &line);
     }
-    send(addr, b"TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-    send(addr, b"G\"T / HTTP/1.1\r\n\r\n");
-    send(addr, b"\x16\x03\x01\x02\x00\x01\r\n\r\n");
-    assert_eq!(nginx.end("QUIT"), Some(0));
+    exchange(addr, "TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    exchange(addr, "G\"T / HTTP/1.1\r\n\r\n");
+    exchange(addr, "\x16\x03\x01\x02\x00\x01\r\n\r\n");
+    assert_eq!(end(nginx, Signal::QUIT), Some(0));
 
     let file = folder.path().join("requests.log");
-    let (mut edge, _output, metrics) = start(edge(&folder).arg("--json-file").arg(&file));
+    let (edge, _output, metrics) = start(edge(&folder).arg("--json-file").arg(&file));
     eventually("all is printed", || {
         metric(metrics, "edge_lines_total") > 0 && metric(metrics, "edge_unprinted_bytes") == 0
     });
     assert_eq!(metric(metrics, "edge_malformed_lines_total"), 0);
-    assert_eq!(edge.end("TERM"), Some(0));
+    assert_eq!(end(edge, Signal::TERM), Some(0));
     let json = fs::read_to_string(folder.path().join("json.log")).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text.lines().collect::<Vec<_>>(), json.lines().collect::<Vec<_>>());
     assert!(json.lines().count() > 10, "{json}");
-    for part in [
-        "/l/:id",
-        r#"\"quoted\\and\"\\"#,
-        "4bf92f3577b34da6a3ce929d0e0e4736",
-        "\"fallback\"",
-        "\"error\"",
-    ] {
-        assert!(text.contains(part), "{part} is not in {text}");
-    }
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    has_all(&text, &["/l/:id", r#"\"quoted\\and\"\\"#, trace, "\"fallback\"", "\"error\""]);
 }

@@ -1,9 +1,5 @@
 //! Every way back, by a run, the watcher or by hand, stops the route first, whatever blocks the other steps.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,10 +7,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rollout::{Lock, Prometheus, Route};
+use rollout::{Lock, Prometheus};
 use rustix::process::{Pid, Resource, Rlimit, Signal, geteuid, kill_process, prlimit};
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, routes};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually, route_with};
 
 const LEASE: Duration = Duration::from_secs(2);
 /// The inodes of a small disk.
@@ -154,11 +151,7 @@ fn start_run(place: &Place) -> Process {
 /// Waits until every request goes to the old side, at most `at_most` after `since`. On a busy machine it may take
 /// longer, by ten times the start of a program there; faults last longer than that.
 fn is_back(place: &Place, since: Instant, at_most: Duration) {
-    let stopped = || {
-        let url = format!("http://{}/stop/qrcode", place.at.admin);
-        rollout::http::get(&url, Duration::from_secs(1)).is_ok_and(|(_, body)| body == "stopped\n")
-    };
-    assert!(eventually(stopped));
+    assert!(eventually(|| place.is_stopped()));
     let took = since.elapsed();
     if took >= at_most {
         let began = Instant::now();
@@ -166,8 +159,7 @@ fn is_back(place: &Place, since: Instant, at_most: Duration) {
         let busy = 10 * began.elapsed();
         assert!(took < at_most + busy, "{took:?}, and {busy:?} for ten starts of a program");
     }
-    let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
-    assert!(place.served_by_new(&keys).iter().all(|new| !new));
+    assert_eq!(place.new_answers(), 0);
 }
 
 fn goes_back_first(kind: Kind) {
@@ -175,11 +167,9 @@ fn goes_back_first(kind: Kind) {
 }
 
 fn goes_back_first_in(disk: &Path, kind: Kind) {
-    let text = format!("{}\n[ramp]\nlease = \"{}s\"", routes()[0].text, LEASE.as_secs());
-    let place = Place::within(disk, &[Route::parse("qrcode", &text).unwrap()]);
-    let measured = Measured::start(&place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&place);
+    let lease = format!("[ramp]\nlease = \"{}s\"", LEASE.as_secs());
+    let place = Place::within(disk, &[route_with(&lease)]);
+    let measured = Measured::fine(&place);
     let second = Duration::from_secs(1);
     let stop = |name: &str| place.nginx().dir.join("stop").join(name);
     let again = || place.succeeds(&["clear", "--reason", "again"]);
@@ -288,9 +278,7 @@ fn a_check_that_hangs_is_given_up() {
 #[test]
 fn a_stop_by_hand_outlasts_the_way_back_of_a_run() {
     let place = Place::new();
-    let measured = Measured::start(&place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&place);
+    let measured = Measured::fine(&place);
     let run = start_run(&place);
     let fault = Fault::begin(&place, Kind::ReloadHangs, &run);
     measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });

@@ -1,10 +1,6 @@
 //! The split of a cluster: a ConfigMap behind a simulated Kubernetes API, and a real nginx that follows it.
 //! `make deploy-test` tests the same on a real cluster.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -16,9 +12,12 @@ use std::time::{Duration, Instant};
 use rollout::{Share, SplitChange};
 use rustix::process::Signal;
 use serde_json::json;
-use support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
-use support::homes::{self, Home};
-use support::{Place, Process, built, eventually, stderr, stdout};
+use service_kit::testing::has_all;
+
+use crate::support;
+use crate::support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
+use crate::support::homes::{self, Home};
+use crate::support::{Place, Process, built, eventually, stderr, stdout};
 
 #[test]
 fn set_returns_once_the_proxies_serve_the_split() {
@@ -61,10 +60,7 @@ fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status"]);
     let said = stdout(&output);
-    assert!(
-        said.contains("share   0% of parameter:text") && said.contains("served  the same"),
-        "{said}"
-    );
+    has_all(&said, &["share   0% of parameter:text", "served  the same"]);
 }
 
 #[test]
@@ -91,14 +87,7 @@ fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
 fn a_cluster_stops_a_route_by_hand() {
     let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
-    let stopped = || {
-        let (_, body) = rollout::http::get(
-            &format!("http://{}/stop/qrcode", place.at.admin),
-            Duration::from_secs(5),
-        )
-        .unwrap();
-        body == "stopped\n"
-    };
+    let stopped = || place.is_stopped();
     let said = |args: &[&str]| {
         let output = from_elsewhere(&place, &api, args);
         assert!(output.status.success(), "{}", stderr(&output));
@@ -214,11 +203,7 @@ fn a_stop_by_hand_waits_for_no_proxy_and_no_dns() {
     command.env("RAMP_NGINX_DIR", "/proc/nowhere").env("RAMP_TARGET", "kubernetes");
     let since = Instant::now();
     let stop = Process(command.stderr(Stdio::null()).spawn().unwrap());
-    let is_stopped = || {
-        let url = format!("http://{}/stop/qrcode", place.at.admin);
-        rollout::http::get(&url, Duration::from_secs(1)).is_ok_and(|(_, body)| body == "stopped\n")
-    };
-    assert!(eventually(is_stopped));
+    assert!(eventually(|| place.is_stopped()));
     let took = since.elapsed();
     assert!(took < Duration::from_secs(1), "{took:?}");
     stop.signal(Signal::KILL);

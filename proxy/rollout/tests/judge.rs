@@ -1,15 +1,13 @@
 //! `carve judge`: what the tests would have decided, from a real Prometheus' history and from the kept counts.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use support::prometheus::{Measured, Traffic};
-use support::{Place, stderr, stdout};
+use service_kit::testing::has_all;
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, stderr, stdout};
 
 fn gates(place: &Place) -> String {
     let own =
@@ -55,9 +53,7 @@ fn a_history_is_judged_as_the_counts_that_are_kept_of_it() {
     let worse = ["--from", &began, "--gates", &gates, "--counts", file];
     let (code, said) = judge(&place, &worse);
     assert_eq!(code, Some(3), "{said}");
-    for part in ["5%, 1 steps to come", "25%, 0 steps to come", "a run would go back"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    has_all(&said, &["5%, 1 steps to come", "25%, 0 steps to come", "a run would go back"]);
     let failed = said.lines().find(|line| line.contains("  fail")).unwrap();
     assert!(failed.contains("failures"), "{said}");
     assert!(counts_of(&counts) > first);

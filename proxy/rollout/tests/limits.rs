@@ -1,19 +1,16 @@
 //! What nginx repeats, refuses and trusts: kept connections, limits, clients' addresses and marks.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use rollout::Route;
-use service_kit::testing::timed;
-use support::{Place, eventually, routes};
+use service_kit::testing::{CLOSE, header, read_answer, serve, timed};
+
+use crate::support::{Place, eventually, routes};
 
 /// How the server treats a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,17 +34,24 @@ struct Server {
 
 impl Server {
     fn start(answers: Answers) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Server { address: listener.local_addr().unwrap(), heads: Arc::default() };
-        let heads = Arc::clone(&server.heads);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let heads = Arc::clone(&heads);
-                thread::spawn(move || serve(&stream, &heads, answers));
+        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+        let seen = Arc::clone(&heads);
+        let address = serve(move |asked| {
+            asked.body()?;
+            let cached = match asked.header("x-cached") {
+                "" => String::new(),
+                cached => format!("Cache-Control: {cached}\r\n"),
+            };
+            seen.lock().unwrap().push(asked.head.clone());
+            match answers {
+                Answers::FirstOfConnection if asked.number > 0 => return Err(CLOSE.into()),
+                Answers::Never => return Err(CLOSE.into()),
+                Answers::Late(time) => thread::sleep(time),
+                Answers::FirstOfConnection | Answers::Always => {}
             }
+            asked.answer(format!("HTTP/1.1 200 OK\r\n{cached}Content-Length: 6\r\n\r\nserver"))
         });
-        server
+        Server { address, heads }
     }
 
     fn heads(&self) -> Vec<String> {
@@ -59,44 +63,6 @@ impl Server {
         let heads = std::mem::take(&mut *self.heads.lock().unwrap());
         heads.iter().map(|head| head.split(' ').next().unwrap().to_owned()).collect()
     }
-}
-
-fn serve(mut stream: &TcpStream, heads: &Mutex<Vec<String>>, answers: Answers) {
-    let mut reader = BufReader::new(stream);
-    for number in 0.. {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).unwrap_or(0) == 0 {
-                return;
-            }
-        }
-        let length = header(&head, "content-length").parse().unwrap_or(0);
-        if reader.read_exact(&mut vec![0; length]).is_err() {
-            return;
-        }
-        let cached = match header(&head, "x-cached") {
-            "" => String::new(),
-            cached => format!("Cache-Control: {cached}\r\n"),
-        };
-        heads.lock().unwrap().push(head);
-        match answers {
-            Answers::FirstOfConnection if number > 0 => return,
-            Answers::Never => return,
-            Answers::Late(time) => thread::sleep(time),
-            Answers::FirstOfConnection | Answers::Always => {}
-        }
-        let answer = format!("HTTP/1.1 200 OK\r\n{cached}Content-Length: 6\r\n\r\nserver");
-        if stream.write_all(answer.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// A header's value; empty if the header is missing.
-fn header<'a>(head: &'a str, name: &str) -> &'a str {
-    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
-    let found = lines.find(|(header, _)| header.eq_ignore_ascii_case(name));
-    found.map_or("", |(_, value)| value.trim())
 }
 
 /// A place with a second route, /other, whose new side is this server.
@@ -136,14 +102,7 @@ fn ask(stream: &mut TcpStream, line: &str, headers: &str, body: &str) -> (u16, S
     let request =
         format!("{line} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n{headers}\r\n{body}");
     stream.write_all(request.as_bytes()).unwrap();
-    let mut reader = BufReader::new(&*stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).unwrap() > 0, "{head}");
-    }
-    let mut body = vec![0; header(&head, "content-length").parse().unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let (status, head, body) = read_answer(&mut BufReader::new(&*stream), false);
     (status, head, String::from_utf8(body).unwrap())
 }
 
@@ -281,12 +240,8 @@ fn answers_are_cached_for_a_minute_at_most_while_the_route_is_ramped() {
 fn the_limit_by_address_answers_429_and_never_falls_back() {
     let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
-    with_change(
-        &mut place,
-        "front.conf",
-        "limit_conn by_address 2048;",
-        "limit_conn by_address 2;",
-    );
+    let limit = |count| format!("limit_conn by_address {count};");
+    with_change(&mut place, "front.conf", &limit(2048), &limit(2));
     let _open = occupy(&place, &server, HERE, "", 2);
     // Paths of the new side, of the old side and of a page.
     place.succeeds(&["split", "qrcode", "50"]);
@@ -294,14 +249,10 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
     for path in paths {
         let ((status, head, body), took) =
             timed(|| ask(&mut connect(&place, HERE), &format!("GET {path}"), "", ""));
-        assert_eq!(
-            (status, body.as_str()),
-            (429, "too many requests at once, try again"),
-            "{path}"
-        );
-        assert_eq!(header(&head, "retry-after"), "1", "{path}");
-        assert_eq!(header(&head, "content-type"), "text/plain; charset=utf-8", "{path}");
-        assert_eq!(header(&head, "cache-control"), "no-store", "{path}");
+        let refused = (429, "too many requests at once, try again");
+        assert_eq!((status, body.as_str()), refused, "{path}");
+        let headers = ["retry-after", "content-type", "cache-control"].map(|it| header(&head, it));
+        assert_eq!(headers, ["1", "text/plain; charset=utf-8", "no-store"], "{path}");
         assert!(took < Duration::from_secs(1), "{path}: {took:?}");
     }
     // Another address has its own limit.
@@ -309,12 +260,9 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
     assert_eq!(ask(&mut connect(&place, other), "GET /", "", "").0, 200);
     let edge = || fs::read_to_string(place.file("edge/access.log")).unwrap();
     assert!(eventually(|| edge().matches("\t429\t").count() == paths.len()), "{}", edge());
-    assert!(
-        edge()
-            .lines()
-            .filter(|line| line.contains("\t429\t"))
-            .all(|line| { line.split('\t').nth(3) == Some("none") })
-    );
+    let edge = edge();
+    let mut refused = edge.lines().filter(|line| line.contains("\t429\t"));
+    assert!(refused.all(|line| line.split('\t').nth(3) == Some("none")));
 }
 
 /// A place that also has the paths of QuickChart and Google.
@@ -350,12 +298,8 @@ const PICTURES: [&str; 12] = [
 fn pictures_are_limited_by_address_and_never_fall_back() {
     let mut place = place_with_other_services();
     // A low limit, so that even a slow machine exceeds it.
-    with_change(
-        &mut place,
-        "app-http.conf",
-        "zone=pictures:1m rate=200r/s",
-        "zone=pictures:1m rate=1r/s",
-    );
+    let zone = |rate| format!("zone=pictures:1m rate={rate}r/s");
+    with_change(&mut place, "app-http.conf", &zone(200), &zone(1));
     for file in ["app-locations.conf", "compat-google.conf", "compat-quickchart.conf"] {
         with_change(&mut place, file, "burst=400", "burst=4");
     }
@@ -411,12 +355,8 @@ fn a_page_of_a_hundred_pictures_is_no_storm() {
 fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
     let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
-    with_change(
-        &mut place,
-        "front.conf",
-        "limit_conn by_address 2048;",
-        "limit_conn by_address 2;",
-    );
+    let limit = |count| format!("limit_conn by_address {count};");
+    with_change(&mut place, "front.conf", &limit(2048), &limit(2));
     let trusted = "set_real_ip_from 127.0.0.1;\nset_real_ip_from 198.51.100.0/24;\ngeo $may_choose";
     with_change(&mut place, "clients.conf", "geo $may_choose", trusted);
     // The client's own value comes first, and a second load balancer comes last.

@@ -1,30 +1,16 @@
 //! Three machines without Kubernetes: two proxies follow the state of the first machine over HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually};
+
+use crate::support::prometheus::Measured;
+use crate::support::{Place, Process, eventually};
 
 /// The time within which a rollback must be in force everywhere.
 const SOON: Duration = Duration::from_secs(1);
-
-fn started(place: &Place, args: &[&str]) -> Process {
-    let mut command = place.ramp(args);
-    Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-}
-
-fn is_stopped(place: &Place) -> bool {
-    let url = format!("http://{}/stop/qrcode", place.at.admin);
-    rollout::http::get(&url, Duration::from_secs(2)).is_ok_and(|(_, body)| body == "stopped\n")
-}
 
 /// The first machine with the watcher of its runs, and two machines that follow it.
 struct Machines {
@@ -37,15 +23,12 @@ struct Machines {
 impl Machines {
     /// Starts the machines. A run of the first one counts as lost after four seconds of silence.
     fn start() -> Self {
-        let text =
-            format!("{}\n[ramp]\nlease = \"4s\"\n", include_str!("../../routes/qrcode.toml"));
-        let route = rollout::Route::parse("qrcode", &text).unwrap();
-        let [first, second, third] = [0; 3].map(|_| Place::with(std::slice::from_ref(&route)));
-        let watcher = Some(started(&first, &["watch"]));
+        let [first, second, third] = [(); 3].map(|()| Place::with_lines("[ramp]\nlease = \"4s\""));
+        let watcher = Some(first.start(&["watch"]));
         let from = format!("http://{}", first.at.admin);
         let others = [second, third];
         let followers =
-            others.iter().map(|place| started(place, &["follow", "--from", &from])).collect();
+            others.iter().map(|place| place.start(&["follow", "--from", &from])).collect();
         let machines = Machines { first, watcher, others, followers };
         assert!(eventually(|| machines.first.file("state.json").exists()));
         machines
@@ -73,16 +56,16 @@ fn a_share_and_a_rollback_hold_on_all_machines() {
 
     let since = Instant::now();
     machines.first.succeeds(&["rollback", "--reason", "odd"]);
-    assert!(eventually(|| machines.all().all(is_stopped)));
+    assert!(eventually(|| machines.all().all(Place::is_stopped)));
     assert!(since.elapsed() < SOON + Duration::from_secs(1), "{:?}", since.elapsed());
     // The absence of the first machine changes nothing.
     let Machines { mut first, watcher, others, mut followers } = machines;
     first.stop_nginx();
     thread::sleep(Duration::from_secs(2));
-    assert!(others.iter().all(is_stopped));
+    assert!(others.iter().all(Place::is_stopped));
     first.start_nginx();
     first.succeeds(&["clear", "--reason", "even"]);
-    assert!(eventually(|| !others.iter().any(is_stopped)));
+    assert!(eventually(|| !others.iter().any(Place::is_stopped)));
     for follower in followers.drain(..) {
         follower.signal(Signal::TERM);
         assert_eq!(follower.wait(), Some(0));
@@ -93,11 +76,9 @@ fn a_share_and_a_rollback_hold_on_all_machines() {
 #[test]
 fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
     let mut machines = Machines::start();
-    let measured = Measured::start(&machines.first);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&machines.first);
+    let _measured = Measured::fine(&machines.first);
     let args = ["ramp", "--steps", "25", "--hold", "10m", "--patience", "10m"];
-    let run = started(&machines.first, &args);
+    let run = machines.first.start(&args);
     assert!(machines.serve("25"));
     let holds = || {
         fs::read_to_string(machines.others[0].file("ramp.json"))
@@ -105,20 +86,20 @@ fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
     };
     assert!(eventually(holds), "it hears the run");
     thread::sleep(Duration::from_secs(5));
-    assert!(!machines.others.iter().any(is_stopped), "as long as it is heard");
+    assert!(!machines.others.iter().any(Place::is_stopped), "as long as it is heard");
     // The whole first machine goes down, so nobody can tell the others anything.
     machines.watcher.take().unwrap().signal(Signal::KILL);
     run.signal(Signal::KILL);
     // Both others hear the last heartbeat. One that hears it only when the machine is back counts the lease from there.
     thread::sleep(Duration::from_secs(1));
     machines.first.stop_nginx();
-    assert!(eventually(|| machines.others.iter().all(is_stopped)), "after the lease");
+    assert!(eventually(|| machines.others.iter().all(Place::is_stopped)), "after the lease");
 
     // The first machine comes back, and somebody ends the run.
     machines.first.start_nginx();
     thread::sleep(Duration::from_secs(2));
-    assert!(machines.others.iter().all(is_stopped), "the run is silent still");
+    assert!(machines.others.iter().all(Place::is_stopped), "the run is silent still");
     machines.first.succeeds(&["abort"]);
     assert!(machines.serve("0"));
-    assert!(eventually(|| !machines.others.iter().any(is_stopped)));
+    assert!(eventually(|| !machines.others.iter().any(Place::is_stopped)));
 }

@@ -1,14 +1,11 @@
 //! `carve plan` with the traffic that a real Prometheus has counted.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::thread;
 use std::time::Duration;
 
-use support::Place;
-use support::prometheus::{Measured, Traffic};
+use crate::support;
+use crate::support::Place;
+use crate::support::prometheus::{Measured, Traffic};
 
 #[test]
 fn it_says_how_long_each_step_takes_and_proposes_steps_that_end_in_time() {

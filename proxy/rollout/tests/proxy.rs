@@ -1,16 +1,13 @@
 //! The fallback and the mirror of the proxy.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{Place, eventually};
+use service_kit::testing::serve_on;
+
+use crate::support::{Place, eventually};
 
 #[test]
 fn only_502_503_and_504_of_the_new_side_fall_back() {
@@ -35,35 +32,17 @@ struct Shadow {
 
 impl Shadow {
     fn start(place: &Place, answers: bool) -> Self {
-        let listener = TcpListener::bind(place.at.shadow).unwrap();
-        let received = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&received);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || serve(&stream, &shared, answers));
-            }
+        let shadow = Shadow { received: Arc::default() };
+        let received = Arc::clone(&shadow.received);
+        serve_on(TcpListener::bind(place.at.shadow).unwrap(), move |asked| {
+            received.lock().unwrap().push(asked.head.lines().next().unwrap().to_owned());
+            asked.answer(if answers { "HTTP/1.1 204 No Content\r\n\r\n" } else { "" })
         });
-        Shadow { received }
+        shadow
     }
 
     fn received(&self) -> Vec<String> {
         self.received.lock().unwrap().clone()
-    }
-}
-
-fn serve(mut stream: &TcpStream, received: &Mutex<Vec<String>>, answers: bool) {
-    let mut first = String::new();
-    for line in BufReader::new(stream).lines().map_while(Result::ok) {
-        if first.is_empty() {
-            first = line;
-        } else if line.is_empty() {
-            received.lock().unwrap().push(std::mem::take(&mut first));
-            if answers && stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").is_err() {
-                return;
-            }
-        }
     }
 }
 

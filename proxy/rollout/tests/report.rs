@@ -1,16 +1,13 @@
 //! The report that a run writes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually};
 
 /// Tests with short blocks, and a gate that fails at once.
 fn gates(place: &Place) -> String {
@@ -50,9 +47,7 @@ fn events(report: &Value) -> Vec<&str> {
 #[test]
 fn a_run_that_has_ended_leaves_its_report() {
     let place = Place::new();
-    let measured = Measured::start(&place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(&place);
+    let measured = Measured::fine(&place);
     let why = "a </script> of <b>ours";
     let run = start_run(&place, "3s", &["--actor", "anna", "--reason", why]);
     assert_eq!(run.wait(), Some(0));

@@ -1,9 +1,5 @@
 //! `carve ramp` with a real nginx and a real Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::process::{Output, Stdio};
 use std::thread;
@@ -11,22 +7,15 @@ use std::time::Duration;
 
 use route::Route;
 use rustix::process::Signal;
-use service_kit::testing::timed;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, gates, routes, stderr, stdout};
+use service_kit::testing::{has_all, timed};
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually, gates, routes, says, stderr, stdout};
 
 fn run_args(place: &Place, hold: &str) -> Vec<String> {
     let gates = gates(place).display().to_string();
     let args = ["ramp", "--steps", "5,25,100", "--every", "200ms", "--hold", hold, "--gates"];
     args.into_iter().map(str::to_owned).chain([gates]).collect()
-}
-
-/// Starts Prometheus with traffic that passes every gate.
-fn measured(place: &Place) -> Measured {
-    let measured = Measured::start(place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(place);
-    measured
 }
 
 /// Runs `carve ramp` to its end.
@@ -40,12 +29,6 @@ fn start(place: &Place, hold: &str) -> Process {
     let args = run_args(place, hold);
     let mut command = place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>());
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-}
-
-/// Waits until `status` shows the text.
-fn says(place: &Place, what: &str) {
-    let said = || place.succeeds(&["status"]);
-    assert!(eventually(|| said().contains(what)), "{what}: {}", said());
 }
 
 /// The events in the log.
@@ -64,19 +47,15 @@ fn code(output: &Output) -> (Option<i32>, String) {
 #[test]
 fn a_run_whose_gates_pass_reaches_100_percent() {
     let place = Place::new();
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     let (code, said) = code(&run(&place, "1500ms"));
     assert_eq!(code, Some(0), "{said}");
-    for part in ["step 1 of 3", "step 3 of 3", "0:02 left", "pair-latency", "done. 100% of qrcode"]
-    {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let steps = ["step 1 of 3", "step 3 of 3", "0:02 left", "pair-latency", "done. 100% of qrcode"];
+    has_all(&said, &steps);
     assert_eq!(place.share(), "100");
     let moved = ["started 0.0", "moved 5.0", "passed 5.0", "moved 25.0", "passed 25.0"];
-    assert_eq!(
-        events(&place),
-        [&moved[..], &["moved 100.0", "passed 100.0", "done 100.0"]].concat()
-    );
+    let ended = ["moved 100.0", "passed 100.0", "done 100.0"];
+    assert_eq!(events(&place), [&moved[..], &ended].concat());
     let figures = place.read("ramp.prom");
     for line in [
         "ramp_share_percent{route=\"qrcode\"} 100.0",
@@ -96,7 +75,7 @@ fn a_run_whose_gates_pass_reaches_100_percent() {
 fn a_gate_rolls_back_at_once_or_at_the_end_of_a_step() {
     let place = Place::new();
     place.succeeds(&["split", "2.5"]);
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let process = start(&place, "30s");
     says(&place, "holding: step 1 of 3");
     measured.set(Traffic { mismatches: 3.0, ..Traffic::FINE });
@@ -128,7 +107,7 @@ fn differences_beyond_the_old_sides_own_roll_back() {
     // By key, or the counts would have to be those of each step's share.
     let route = "path = \"/qrcode\"\nkey = \"query\"\nshadow.noise = 20\n";
     let place = Place::with(&[Route::parse("qrcode", route).unwrap()]);
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let noisy = Traffic { matches: 360.0, mismatches: 40.0, noise: (100.0, 10.0), ..Traffic::FINE };
     measured.set(noisy);
     let process = start(&place, "3s");
@@ -144,7 +123,7 @@ fn differences_beyond_the_old_sides_own_roll_back() {
 #[test]
 fn a_step_without_pairs_says_why() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     measured.set(Traffic { matches: 0.0, too_large: 400.0, ..Traffic::FINE });
     let _process = start(&place, "1s");
     says(&place, " old too_large");
@@ -158,7 +137,7 @@ fn a_step_without_pairs_says_why() {
 #[test]
 fn a_run_waits_while_the_shadow_gets_other_answers_than_clients() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     measured.set(Traffic { shadow_gets: "4xx", ..Traffic::FINE });
     let process = start(&place, "1s");
     says(&place, "inconclusive  shadow-answers");
@@ -177,7 +156,7 @@ fn a_run_waits_while_the_shadow_gets_other_answers_than_clients() {
 fn a_run_that_is_rolled_back_leaves_the_other_route_alone() {
     let place = Place::with(&routes());
     place.succeeds(&["split", "report", "25"]);
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     // Each over a new connection, since a reload closes idle ones.
     let sides = || -> Vec<String> {
         let answers = (0..100).map(|key| place.get(&format!("/report/a?n={key}")));
@@ -224,7 +203,7 @@ fn output(mut process: Process) -> Output {
 #[test]
 fn each_gate_passes_fails_or_waits_as_configured() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let gates = gates(&place).display().to_string();
     let fine = Traffic::FINE;
     for (traffic, code, named) in [
@@ -266,7 +245,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
 #[test]
 fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
     let place = Place::new();
-    let mut measured = measured(&place);
+    let mut measured = Measured::fine(&place);
     measured.set(Traffic { down: "shadow", ..Traffic::FINE });
     thread::sleep(Duration::from_secs(1));
     measured.replace(&place, "second");
@@ -320,7 +299,7 @@ fn without_traffic_a_run_stops_and_resumes_when_there_is_some() {
 #[test]
 fn a_run_pauses_resumes_and_aborts_on_request_from_another_shell() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     assert!(place.fails(1, &["pause"]).contains("no unfinished run"));
     let process = start(&place, "2s");
     says(&place, "step 1 of 3");
@@ -352,7 +331,7 @@ fn a_run_pauses_resumes_and_aborts_on_request_from_another_shell() {
 #[test]
 fn a_killed_run_resumes_its_step_or_reports_why_it_cannot() {
     let place = Place::new();
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     let process = start(&place, "1500ms");
     says(&place, "step 2 of 3");
     says(

@@ -1,23 +1,19 @@
 //! `carve serve` on a cluster: runs behind a simulated Kubernetes API, in front of a real nginx and Prometheus.
 //! `make deploy-test` tests the same on a real cluster.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rollout::Route;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use service_kit::testing::holds_within;
-use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, built, eventually, gates, routes, stderr, stdout};
+use service_kit::testing::{has_all, holds_within};
+
+use crate::support::api::{Api, follow_copy, from_elsewhere, in_cluster};
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, built, eventually, gates, route_with, stderr, stdout};
 
 /// A proxy that follows the ConfigMap, at 0 % and with traffic that passes every gate.
 struct Stage {
@@ -29,15 +25,13 @@ struct Stage {
 
 impl Stage {
     fn new(rest_of_route: &str) -> Self {
-        let text = format!("{}\n{rest_of_route}", routes()[0].text);
-        let place = Place::with(&[Route::parse("qrcode", &text).unwrap()]);
+        let route = route_with(rest_of_route);
+        let place = Place::with(std::slice::from_ref(&route));
         let api = Api::start();
         fs::create_dir(place.beside("routes")).unwrap();
-        fs::write(place.beside("routes/qrcode.toml"), text).unwrap();
+        fs::write(place.beside("routes/qrcode.toml"), route.text).unwrap();
         let followers = follow_copy(&place, &api);
-        let measured = Measured::start(&place);
-        measured.set(Traffic::FINE);
-        measured.wait_until_scraped(&place);
+        let measured = Measured::fine(&place);
         Stage { place, api, measured, _followers: followers }
     }
 
@@ -88,10 +82,6 @@ impl Stage {
     fn counted(&self) -> f64 {
         self.api.run()["state"]["trial"]["asked"].as_f64().unwrap_or_default()
     }
-
-    fn is_stopped(&self) -> bool {
-        asked(self.place.at.admin, "stop/qrcode").is_some_and(|(_, body)| body == "stopped\n")
-    }
 }
 
 fn asked(admin: SocketAddr, path: &str) -> Option<(u16, String)> {
@@ -105,10 +95,7 @@ fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     let gates = gates(&stage.place).display().to_string();
     let args = ["ramp", "--steps", "50,100", "--hold", "1s", "--gates", &gates];
     let said = stage.says(&args);
-    assert!(
-        said.contains("The run is recorded") && said.contains("done: step 2 of 2, 100%"),
-        "{said}"
-    );
+    has_all(&said, &["The run is recorded", "done: step 2 of 2, 100%"]);
     assert!(stage.is_at("100") && stage.api.share() == "100");
     // A hundred ended runs have room in the ConfigMap.
     let size = || stage.api.run().to_string().len();
@@ -158,12 +145,10 @@ fn other_programs_are_told_what_the_judge_says() {
     let verdict: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(
         (status, &verdict["verdict"], &verdict["share"]),
-        (200, &json!("pass"), &json!(0.0))
+        (200, &"pass".into(), &0.0.into())
     );
-    assert!(
-        verdict["gates"].as_array().unwrap().iter().any(|it| it["gate"] == "mismatches"),
-        "{body}"
-    );
+    let mut gates = verdict["gates"].as_array().unwrap().iter();
+    assert!(gates.any(|it| it["gate"] == "mismatches"), "{body}");
 
     // A webhook of Flagger is judged from the moment at which its checksum first came.
     let hook = |wanted: &str, checksum: &str| {
@@ -246,7 +231,7 @@ fn a_run_goes_on_in_the_middle_of_its_step_after_its_process_ended_or_was_killed
     let (third, _) = stage.serve("ramp-c");
     assert!(eventually(|| stage.is_held_by("ramp-c")));
     assert!(eventually(|| stage.held_seconds() > held));
-    assert!(stage.is_at("50") && !stage.is_stopped());
+    assert!(stage.is_at("50") && !stage.place.is_stopped());
 
     // A paused run stays paused.
     stage.says(&["pause"]);
@@ -290,7 +275,7 @@ fn of_two_processes_one_has_the_run() {
     // The way back works, whoever holds the run.
     assert!(stage.says(&["split", "0"]).contains("0% of qrcode"));
     assert!(stage.is_at("0"));
-    assert!(eventually(|| !stage.is_stopped()), "the stop of `set 0` is lifted");
+    assert!(eventually(|| !stage.place.is_stopped()), "the stop of `set 0` is lifted");
     assert_eq!(stage.phase(), "stopped");
 }
 
@@ -303,10 +288,10 @@ fn a_run_goes_on_after_the_api_was_away() {
     stage.api.be_away(true);
     // The step ends meanwhile, but the process cannot write that.
     thread::sleep(Duration::from_secs(16));
-    assert!(stage.is_at("50") && !stage.is_stopped());
+    assert!(stage.is_at("50") && !stage.place.is_stopped());
     stage.api.be_away(false);
     assert!(eventually(|| stage.phase() == "done"), "{}", stage.api.run());
-    assert!(stage.is_at("50") && !stage.is_stopped());
+    assert!(stage.is_at("50") && !stage.place.is_stopped());
 }
 
 #[test]
@@ -316,9 +301,9 @@ fn a_run_that_nobody_carries_on_is_stopped_by_the_proxies() {
     stage.order("60s");
     assert!(eventually(|| stage.is_at("50")));
     thread::sleep(Duration::from_secs(10));
-    assert!(!stage.is_stopped(), "a run that is alive goes on");
+    assert!(!stage.place.is_stopped(), "a run that is alive goes on");
     server.signal(Signal::KILL);
-    assert!(eventually(|| stage.is_stopped()));
+    assert!(eventually(|| stage.place.is_stopped()));
     let metrics = || stage.place.read("ramp.prom");
     let lost = "ramp_phase{route=\"qrcode\",phase=\"lost\"} 1";
     assert!(eventually(|| metrics().contains(lost)), "{}", metrics());
@@ -369,5 +354,5 @@ fn a_heartbeat_is_small_and_without_its_object_the_run_is_written_as_before() {
     stage.api.object.lock().unwrap().beats = None;
     let large = bytes_of_a_run(&stage);
     assert!(small * 2 < large, "{small} and {large} bytes");
-    assert!(stage.is_held_by("ramp-a") && !stage.is_stopped());
+    assert!(stage.is_held_by("ramp-a") && !stage.place.is_stopped());
 }

@@ -1,15 +1,13 @@
 //! The share of a route of sessions: its homes read it, and nginx is not reloaded. The homes here are small servers;
 //! `carve/tests/relay.rs` uses the real ones.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
-use support::Place;
-use support::homes::{Home, nobody, place};
+use service_kit::testing::has_all;
+
+use crate::support::Place;
+use crate::support::homes::{Home, nobody, place};
 
 fn share_file(place: &Place) -> PathBuf {
     place.nginx_of("relay").route_dir().join("share")
@@ -45,10 +43,7 @@ fn the_share_moves_without_a_reload_once_every_home_uses_it() {
     assert_eq!(share(&place), "12.50");
     assert_eq!(place.share_of("relay"), "12.50");
     let said = place.succeeds(&["status", "relay"]);
-    assert!(
-        said.contains("share   12.50% of the sessions") && said.contains("served  the same"),
-        "{said}"
-    );
+    has_all(&said, &["share   12.50% of the sessions", "served  the same"]);
 
     homes[1].freeze();
     let said = place.fails(1, &set("50"));

@@ -1,15 +1,14 @@
 //! `carve split` and `carve status`, with a real nginx.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::net::TcpListener;
 
 use rollout::{Lock, Share, SplitChange};
 use rustix::process::Signal;
-use support::{Place, eventually, routes, stderr};
+use service_kit::testing::has_all;
+
+use crate::support;
+use crate::support::{Place, eventually, routes, stderr};
 
 #[test]
 fn the_share_is_exact_and_a_key_that_has_moved_stays_moved() {
@@ -141,9 +140,7 @@ fn a_second_command_is_refused_and_told_who_holds_the_lock() {
     let place = Place::new();
     let first = place.with_slow_nginx(&mut place.ramp(&["split", "5"]));
     let said = place.fails(1, &["split", "25"]);
-    for part in [&format!("process {}", first.0.id()), "split 5", "since"] {
-        assert!(said.contains(part), "{said}");
-    }
+    has_all(&said, &[&format!("process {}", first.0.id()), "split 5", "since"]);
     let said = place.succeeds(&["status"]);
     assert!(said.contains("in progress") && said.contains("split 5"), "{said}");
     assert_eq!(first.wait(), Some(0));
@@ -180,11 +177,7 @@ fn the_next_command_undoes_a_killed_change_and_says_so() {
 
     let output = place.run(&["split", "50"]);
     assert!(output.status.success());
-    assert!(
-        stderr(&output).contains("interrupted; split.conf is back at 5%"),
-        "{}",
-        stderr(&output)
-    );
+    has_all(&stderr(&output), &["interrupted; split.conf is back at 5%"]);
     assert_eq!(place.share(), "50");
     assert!(!place.succeeds(&["status"]).contains("interrupted"));
 }

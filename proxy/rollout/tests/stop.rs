@@ -1,9 +1,5 @@
 //! `carve rollback` and `carve watch` with a real nginx and a real Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -11,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rollout::Route;
 use rustix::process::Signal;
-use service_kit::testing::timed;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, routes, stderr};
+use service_kit::testing::{exchange, has_all, timed};
+
+use crate::support::prometheus::Measured;
+use crate::support::{Place, Process, eventually, says, stderr};
 
 /// Starts a run with long steps in the background.
 fn start_run(place: &Place) -> Process {
@@ -24,51 +20,23 @@ fn start_run(place: &Place) -> Process {
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-fn start_watch(place: &Place) -> Process {
-    let mut command = place.ramp(&["watch"]);
-    Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-}
-
-fn measured(place: &Place) -> Measured {
-    let measured = Measured::start(place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(place);
-    measured
-}
-
-fn says(place: &Place, what: &str) {
-    let said = || place.succeeds(&["status"]);
-    assert!(eventually(|| said().contains(what)), "{what}: {}", said());
-}
-
-/// How many of 100 keys the new side answers.
-fn new_answers(place: &Place) -> usize {
-    let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
-    place.served_by_new(&keys).into_iter().filter(|new| *new).count()
-}
-
 /// The side that answers a request with the header for the new side, over a new connection.
 fn forced(place: &Place) -> String {
-    use std::io::Write;
-    let mut stream = std::net::TcpStream::connect(place.at.proxy).unwrap();
     let request =
         "GET /qrcode?text=a HTTP/1.1\r\nHost: a\r\nX-Route-Arm: new\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.rsplit("\r\n\r\n").next().unwrap().to_owned()
+    exchange(place.at.proxy, request).rsplit("\r\n\r\n").next().unwrap().to_owned()
 }
 
 #[test]
 fn a_stop_holds_until_it_is_cleared_with_a_reason() {
     let mut place = Place::new();
     place.succeeds(&["split", "100"]);
-    assert_eq!((new_answers(&place), forced(&place)), (100, "new".to_owned()));
+    assert_eq!((place.new_answers(), forced(&place)), (100, "new".to_owned()));
     assert!(place.fails(1, &["clear", "--reason", "x"]).contains("qrcode is not stopped"));
 
     let said = place.succeeds(&["rollback", "--reason", "wrong pictures"]);
     assert!(said.contains("qrcode is stopped"), "{said}");
-    assert_eq!((new_answers(&place), forced(&place)), (0, "old".to_owned()));
+    assert_eq!((place.new_answers(), forced(&place)), (0, "old".to_owned()));
     says(&place, ": wrong pictures; all of it goes to the old side");
     let metrics = place.read("ramp.prom");
     assert!(metrics.contains("ramp_stopped{route=\"qrcode\"} 1"), "{metrics}");
@@ -84,19 +52,17 @@ fn a_stop_holds_until_it_is_cleared_with_a_reason() {
     fs::remove_dir_all(nginx.join("stop")).unwrap();
     rollout::prepare_stops(&nginx, None).unwrap();
     place.start_nginx();
-    assert_eq!(new_answers(&place), 0);
+    assert_eq!(place.new_answers(), 0);
 
     place.fails(2, &["clear"]);
     assert!(place.fails(1, &["clear", "--reason", " "]).contains("--reason"));
     place.succeeds(&["clear", "--reason", "mended"]);
-    assert_eq!((place.share(), new_answers(&place)), ("0".to_owned(), 0));
+    assert_eq!((place.share(), place.new_answers()), ("0".to_owned(), 0));
     assert_eq!(forced(&place), "new");
     let log = place.read("ramp.log");
-    for event in ["\"stopped\"", "\"cleared\"", "\"reason\":\"mended\""] {
-        assert!(log.contains(event), "{event}: {log}");
-    }
+    has_all(&log, &["\"stopped\"", "\"cleared\"", "\"reason\":\"mended\""]);
     place.succeeds(&["split", "100"]);
-    assert_eq!(new_answers(&place), 100);
+    assert_eq!(place.new_answers(), 100);
 }
 
 #[test]
@@ -124,7 +90,7 @@ impl Drop for Ends<'_> {
 /// A stop must take less than a second at random moments. The ignored test below tries 100 of them.
 fn stops_at_random_moments(tries: u32) {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let mut slowest = Duration::ZERO;
     for attempt in 0..tries {
         let mut run = start_run(&place);
@@ -149,7 +115,7 @@ fn stops_at_random_moments(tries: u32) {
             });
             let ends = Ends(&is_over);
             let (output, took) = timed(|| place.run(&["rollback"]));
-            let new = new_answers(&place);
+            let new = place.new_answers();
             drop(ends);
             assert!(load.join().unwrap() > 0);
             assert!(output.status.success(), "attempt {attempt}: {}", stderr(&output));
@@ -193,13 +159,13 @@ fn a_stop_needs_no_room_on_the_disk() {
     let output = full.output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stderr(&output).contains("a restart of the machine would end it"), "{output:?}");
-    assert_eq!(new_answers(&place), 0);
+    assert_eq!(place.new_answers(), 0);
 }
 
 #[test]
 fn zero_percent_always_works() {
     let place = Place::new();
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     // A run that is alive ends through it.
     let run = start_run(&place);
     says(&place, "holding: step 1 of 2");
@@ -215,16 +181,16 @@ fn zero_percent_always_works() {
     run.signal(Signal::STOP);
     let said = place.succeeds(&["split", "0"]);
     assert!(said.contains("is stopped") && said.contains("held by process"), "{said}");
-    assert_eq!(new_answers(&place), 0);
+    assert_eq!(place.new_answers(), 0);
     run.signal(Signal::CONT);
     assert_eq!(run.wait(), Some(5));
-    assert_eq!(new_answers(&place), 0);
+    assert_eq!(place.new_answers(), 0);
 }
 
 #[test]
 fn an_abort_goes_back_to_the_start_or_to_the_old_side() {
     let place = Place::new();
-    let _measured = measured(&place);
+    let _measured = Measured::fine(&place);
     for (args, share) in [(&["abort"][..], "7"), (&["abort", "--to-old"], "0")] {
         place.succeeds(&["split", "7"]);
         let run = start_run(&place);
@@ -243,16 +209,11 @@ fn an_abort_goes_back_to_the_start_or_to_the_old_side() {
     }
 }
 
-fn place_with(ramp: &str) -> Place {
-    let text = format!("{}\n[ramp]\n{ramp}", routes()[0].text);
-    Place::with(&[Route::parse("qrcode", &text).unwrap()])
-}
-
 #[test]
 fn a_run_that_is_silent_goes_back() {
-    let place = place_with("lease = \"2s\"");
-    let _measured = measured(&place);
-    let _watch = start_watch(&place);
+    let place = Place::with_lines("[ramp]\nlease = \"2s\"");
+    let _measured = Measured::fine(&place);
+    let _watch = place.start(&["watch"]);
     place.succeeds(&["split", "7"]);
 
     // A killed run: nobody holds the lock.
@@ -296,7 +257,7 @@ fn a_run_that_is_silent_goes_back() {
     says(&place, "holding: step 1 of 2");
     run.signal(Signal::STOP);
     says(&place, "all of it goes to the old side");
-    assert_eq!(new_answers(&place), 0);
+    assert_eq!(place.new_answers(), 0);
     run.signal(Signal::CONT);
     assert_eq!(run.wait(), Some(5));
     place.succeeds(&["clear", "--reason", "it went on"]);
@@ -313,9 +274,9 @@ fn a_run_that_is_silent_goes_back() {
 
 #[test]
 fn a_route_file_can_ask_to_hold() {
-    let place = place_with("lease = \"2s\"\non_lost = \"hold\"");
-    let _measured = measured(&place);
-    let _watch = start_watch(&place);
+    let place = Place::with_lines("[ramp]\nlease = \"2s\"\non_lost = \"hold\"");
+    let _measured = Measured::fine(&place);
+    let _watch = place.start(&["watch"]);
     let run = start_run(&place);
     says(
         &place,

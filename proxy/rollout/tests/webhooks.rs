@@ -1,20 +1,18 @@
 //! Who is told about a run, and which changes and persons the log names.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually};
+use service_kit::testing::serve;
+
+use crate::support::prometheus::{Measured, Traffic};
+use crate::support::{Place, Process, eventually};
 
 /// Collects the posted bodies. It refuses the first post with 503.
 #[derive(Clone)]
@@ -25,23 +23,17 @@ struct Receiver {
 
 impl Receiver {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let receiver = Receiver { addr: listener.local_addr().unwrap(), bodies: Arc::default() };
-        let bodies = Arc::clone(&receiver.bodies);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for (number, stream) in listener.incoming().flatten().enumerate() {
-                let body = body(&stream);
-                let status = if number == 0 { "503 Later" } else { "204 Fine" };
-                if number > 0 {
-                    bodies.lock().unwrap().push(serde_json::from_str(&body).unwrap());
-                }
-                let answer =
-                    format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-                (&stream).write_all(answer.as_bytes()).unwrap();
+        let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let (seen, posts) = (Arc::clone(&bodies), AtomicUsize::new(0));
+        let addr = serve(move |asked| {
+            let body = asked.body()?;
+            if posts.fetch_add(1, Ordering::Relaxed) == 0 {
+                return asked.answer("HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n");
             }
+            seen.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            asked.answer("HTTP/1.1 204 Fine\r\nContent-Length: 0\r\n\r\n")
         });
-        receiver
+        Receiver { addr, bodies }
     }
 
     /// The values of this key in the collected bodies.
@@ -49,28 +41,6 @@ impl Receiver {
         let text = |body: &Value| body[key].as_str().unwrap_or_default().to_owned();
         self.bodies.lock().unwrap().iter().map(text).collect()
     }
-}
-
-fn body(stream: &TcpStream) -> String {
-    let mut reader = BufReader::new(stream);
-    let (mut line, mut length) = (String::from("-"), 0);
-    while !line.trim_end().is_empty() {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    String::from_utf8(body).unwrap()
-}
-
-fn measured(place: &Place) -> Measured {
-    let measured = Measured::start(place);
-    measured.set(Traffic::FINE);
-    measured.wait_until_scraped(place);
-    measured
 }
 
 /// Starts a run of two steps with one gate in the background.
@@ -93,7 +63,7 @@ fn start_run(place: &Place, hold: &str, webhooks: &str) -> Process {
 #[test]
 fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     let (plain, slack) = (Receiver::start(), Receiver::start());
     let webhooks = format!("http://{}/hook,slack:http://{}/services/x", plain.addr, slack.addr);
     assert_eq!(start_run(&place, "500ms", &webhooks).wait(), Some(0));
@@ -124,18 +94,15 @@ fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
     assert_eq!(run.wait(), Some(3));
     assert_eq!(waiting.told("event"), ["begin", "step", "waiting", "rollback", "end"]);
     let reasons = waiting.told("reason");
-    assert!(
-        reasons[2].starts_with("answers (") && reasons[4].starts_with("wrong ("),
-        "{reasons:?}"
-    );
+    for (at, reason) in [(2, "answers ("), (4, "wrong (")] {
+        assert!(reasons[at].starts_with(reason), "{reasons:?}");
+    }
 
     let log = place.read("ramp.log");
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let find = |event: &str| lines.iter().find(|line| line["event"] == event).unwrap();
-    assert_eq!(
-        (&find("started")["actor"], &find("started")["reason"]),
-        (&"anna".into(), &"release 7".into())
-    );
+    let started = ["actor", "reason"].map(|key| &find("started")[key]);
+    assert_eq!(started, ["anna", "release 7"]);
     let set = find("set");
     assert!(set["reason"].as_str().unwrap().ends_with("mirrored; again"), "{set}");
     assert!(lines.iter().all(|line| line["actor"].is_string()), "{log}");
@@ -144,7 +111,7 @@ fn a_run_is_told_of_from_its_begin_to_its_end_and_by_whom() {
 #[test]
 fn a_rollback_waits_for_no_webhook() {
     let place = Place::new();
-    let measured = measured(&place);
+    let measured = Measured::fine(&place);
     place.succeeds(&["split", "50"]);
     // It accepts the connection but never answers.
     let hangs = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -153,11 +120,8 @@ fn a_rollback_waits_for_no_webhook() {
     let began = Instant::now();
     let mut command = place.ramp(&["rollback", "--webhook", &webhook]);
     let hand = Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    assert!(
-        eventually(stopped) && began.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        began.elapsed()
-    );
+    let is_soon = eventually(stopped) && began.elapsed() < Duration::from_secs(1);
+    assert!(is_soon, "{:?}", began.elapsed());
     assert_eq!(hand.wait(), Some(0));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     place.succeeds(&["clear", "--reason", "again"]);

@@ -1,9 +1,5 @@
 //! Several hosts, each with its own app, in Node and Python. Nothing about one host affects another.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use route::{CarveFile, Route, SideUrl};
 use service_kit::testing::{Process, certificate};
-use support::{Front, Setup, app, ask, eventually};
+
+use crate::support::{Front, Setup, app, eventually};
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
 
@@ -50,13 +47,6 @@ impl Place {
         Place { main: main_app, shop, new: new_app, front, tls: at[3] }
     }
 
-    fn share(&self, percent: u8) {
-        self.front.split("report", percent, false);
-        self.front.reload();
-        let state = || ask(self.front.admin, "GET /split/report", "", b"").body;
-        assert!(eventually(|| state().trim() == percent.to_string()), "{}", state());
-    }
-
     fn get(&self, host: &str, path: &str) -> Got {
         let id = format!("request-{};", ASKED.fetch_add(1, Ordering::Relaxed));
         let headers = format!("Host: {host}\r\nX-Request-Id: {id}\r\n");
@@ -83,7 +73,7 @@ fn a_route_of_one_host_has_the_app_of_that_host_and_touches_no_other() {
     let place = Place::start(CARVE, Path::new(""));
     let (main, shop, new) = (place.main.1, place.shop.1, place.new.1);
     for (percent, side, by) in [(0, "old", shop), (100, "new", new)] {
-        place.share(percent);
+        place.front.share(percent);
         // A worker that is ending may accept a last connection.
         assert!(eventually(|| place.get("shop.example", "/report/1").3 == side));
         for host in ["shop.example", "SHOP.example:8080", "a.shop.example"] {
@@ -95,11 +85,8 @@ fn a_route_of_one_host_has_the_app_of_that_host_and_touches_no_other() {
         }
         for host in ["app.example", "example", "127.0.0.1"] {
             assert_eq!(place.get(host, "/report/1"), got(200, "", "other", "old", main), "{host}");
-            assert_eq!(
-                place.get(host, "/pages"),
-                got(200, "pages", "/pages", "old", main),
-                "{host}"
-            );
+            let pages = got(200, "pages", "/pages", "old", main);
+            assert_eq!(place.get(host, "/pages"), pages, "{host}");
         }
     }
 }
@@ -107,7 +94,7 @@ fn a_route_of_one_host_has_the_app_of_that_host_and_touches_no_other() {
 #[test]
 fn each_app_stands_in_and_fails_for_its_own_hosts_alone() {
     let place = Place::start(CARVE, Path::new(""));
-    place.share(100);
+    place.front.share(100);
     drop(place.new.0);
     let report = || place.front.ask("GET /report/1", "Host: shop.example\r\n");
     assert_eq!(report().header("x-powered-by"), "Python", "the fallback is the shop");

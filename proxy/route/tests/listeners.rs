@@ -1,16 +1,13 @@
 //! Further ways for clients to connect: TLS, HTTP/2, redirects, gRPC; and the headers that `carve.toml` adds or
 //! removes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
 use route::{CarveFile, Route};
 use service_kit::testing::{Process, certificate};
-use support::{Front, Setup, app, eventually, header};
+
+use crate::support::{Front, Setup, app, eventually, header};
 
 /// A front before an app. The folder has the certificate, and these addresses replace `A`, `B`, ...
 fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
@@ -25,14 +22,8 @@ fn front_of(file: &str, carve: &str, route: &str) -> (Process, Front, Vec<Socket
     let carve = carve.replace("\"A\"", &format!("\"{}\"", free[0]));
     let carve = carve.replace("\"B\"", &format!("\"{}\"", free[1]));
     let process = app(file, app_address);
-    let side: route::SideUrl = format!("http://{app_address}").parse().unwrap();
-    let front = Front::start(Setup {
-        carve: CarveFile::parse_in(&carve, &folder).unwrap(),
-        routes: vec![Route::parse("report", route).unwrap()],
-        old: side.clone(),
-        new: side,
-    });
-    (process, front, free)
+    let carve = CarveFile::parse_in(&carve, &folder).unwrap();
+    (process, Front::start(Setup::of(carve, route, [app_address; 2])), free)
 }
 
 /// The output of curl: the head, without the reason in its first line, and the body.
@@ -58,10 +49,8 @@ fn clients_speak_tls_and_http_2_and_are_led_there_from_http() {
         }
         let said = curl(&["-d", "a=b", &format!("http://{}/a?b=c", at[1])]);
         let location = format!("https://127.0.0.1:{}/a?b=c", at[0].port());
-        assert!(
-            said.starts_with("HTTP/1.1 308") && header(&said, "location") == location,
-            "{said}"
-        );
+        let is_led = said.starts_with("HTTP/1.1 308") && header(&said, "location") == location;
+        assert!(is_led, "{said}");
         assert_eq!(front.ask("GET /", "").status, 200, "the address of carve up stays");
     }
 }
@@ -92,10 +81,7 @@ fn grpc_of_the_app_streams_both_ways_with_its_trailers_also_at_the_path_of_a_rou
     ] {
         let (_app, front, at) = front_of("grpc.mjs", listen, route);
         for percent in [0, 50, 100] {
-            front.split("report", percent, false);
-            front.reload();
-            let state = || support::ask(front.admin, "GET /split/report", "", b"").body;
-            assert!(eventually(|| (0..4).all(|_| state().trim() == percent.to_string())));
+            front.share(percent);
             let output = Command::new("node").args([&client, &at[0].to_string()]).output().unwrap();
             let said = String::from_utf8(output.stdout).unwrap();
             assert_eq!(said, "200 127.0.0.1 first second 0\n", "{route} at {percent}%");
@@ -130,10 +116,7 @@ fn a_route_changes_no_answer_whatever_the_method_the_share_and_the_version_of_ht
             let (_app, front, at) = front_of(file, listen, route);
             let direct = front.setup.old.server().parse().unwrap();
             for percent in [0, 50, 100] {
-                front.split("report", percent, false);
-                front.reload();
-                let state = || support::ask(front.admin, "GET /split/report", "", b"").body;
-                assert!(eventually(|| (0..4).all(|_| state().trim() == percent.to_string())));
+                front.share(percent);
                 for args in requests {
                     let expected = asked("--http1.1", direct, args);
                     for (version, address) in
@@ -212,10 +195,7 @@ fn a_side_behind_tls_and_below_a_path_is_asked_by_its_name_and_its_certificate_c
         let addresses = [(format!("app.example:{}", free[1].port()), vec![free[1]])].into();
         let front = Front::start_at(setup, addresses);
         for percent in [0, 100] {
-            front.split("report", percent, false);
-            front.reload();
-            let state = || support::ask(front.admin, "GET /split/report", "", b"").body;
-            assert!(eventually(|| state().trim() == percent.to_string()));
+            front.share(percent);
             for path in ["/", "/report", "/a%2Fb?c=d"] {
                 let answer = front.ask(&format!("GET {path}"), "");
                 assert_eq!(answer.status, status, "{path}: {answer:?}");

@@ -1,11 +1,8 @@
 //! What requests cost that an app refuses early or drops: their client hears why, and no other client notices.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+use route::CarveFile;
 
-mod support;
-
-use route::{CarveFile, Route, SideUrl};
-use support::{Front, Setup, app, ask, eventually};
+use crate::support::{Front, Setup, app, ask};
 
 /// Plain nginx 1.22 answers 502 to half of these: it goes on writing after the app has closed. Some of them still meet
 /// the moment between its last look for an answer and its next write.
@@ -13,14 +10,9 @@ use support::{Front, Setup, app, ask, eventually};
 fn an_app_s_early_refusal_of_a_buffered_upload_reaches_the_client() {
     let address = service_kit::free_address().unwrap();
     let _app = app("app.mjs", address);
-    let side: SideUrl = format!("http://{address}").parse().unwrap();
     let route = "path = \"/report/*\"\nmethods = [\"POST\"]\nmax_body = \"8m\"";
-    let front = Front::start(Setup {
-        carve: CarveFile::parse("app.buffering = true").unwrap(),
-        routes: vec![Route::parse("report", route).unwrap()],
-        old: side.clone(),
-        new: side,
-    });
+    let carve = CarveFile::parse("app.buffering = true").unwrap();
+    let front = Front::start(Setup::of(carve, route, [address; 2]));
     let body = vec![b'x'; 5_000_000];
     for path in ["/refuse", "/report/refuse"] {
         let mut refused = 0;
@@ -38,17 +30,10 @@ fn requests_that_every_server_of_a_fallback_drops_fail_alone() {
     let [one, two, gone] = [(); 3].map(|()| service_kit::free_address().unwrap());
     let _apps = [one, two].map(|address| app("app.mjs", address));
     let route = "path = \"/report/*\"\nfallback = \"new-to-old\"";
-    let setup = Setup {
-        carve: CarveFile::default(),
-        routes: vec![Route::parse("report", route).unwrap()],
-        old: "http://app.example:80".parse().unwrap(),
-        new: format!("http://{gone}").parse().unwrap(),
-    };
+    let setup = Setup::of(CarveFile::default(), route, [gone; 2]);
+    let setup = Setup { old: "http://app.example:80".parse().unwrap(), ..setup };
     let front = Front::start_at(setup, [("app.example:80".to_owned(), vec![one, two])].into());
-    front.split("report", 100, false);
-    front.reload();
-    let is_in_force = || ask(front.admin, "GET /split/report", "", b"").body.trim() == "100";
-    assert!(eventually(is_in_force));
+    front.share(100);
     for _ in 0..10 {
         // 503 if nginx had asked one of them over a kept connection, and so looked for a third.
         assert!(matches!(front.ask("GET /report/drop", "").status, 502 | 503));

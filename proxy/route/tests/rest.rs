@@ -1,10 +1,6 @@
 //! Everything of an app that no route covers works with the front as without it, before real servers in Node and
 //! Python, with a route at 0 %.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::Command;
@@ -12,7 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use route::{CarveFile, Route};
-use support::{Front, Process, Setup, WebSocket, app, ask, connect, eventually, header, read};
+
+use crate::support::{
+    Front, Process, Setup, WebSocket, app, ask, connect, eventually, header, read,
+};
 
 /// A front before each app, with this `carve.toml` and a route that only reads.
 fn fronts(carve: &str) -> Vec<(Process, Front, SocketAddr)> {
@@ -23,14 +22,8 @@ fn fronts_of(carve: &str, route: &str) -> Vec<(Process, Front, SocketAddr)> {
     let start = |file: &&str| {
         let address = service_kit::free_address().unwrap();
         let process = app(file, address);
-        let side: route::SideUrl = format!("http://{address}").parse().unwrap();
-        let setup = Setup {
-            carve: CarveFile::parse(carve).unwrap(),
-            routes: vec![Route::parse("report", route).unwrap()],
-            old: side.clone(),
-            new: side,
-        };
-        (process, Front::start(setup), address)
+        let carve = CarveFile::parse(carve).unwrap();
+        (process, Front::start(Setup::of(carve, route, [address; 2])), address)
     };
     ["app.mjs", "app.py"].iter().map(start).collect()
 }
@@ -42,10 +35,7 @@ fn a_websocket_lasts_over_a_reload_that_nothing_delays() {
         // The path of a route is no exception: the upgrade is not a request of the route.
         let mut below = WebSocket::open(front.addr, "/report/ws").unwrap();
         assert_eq!(socket.echo("before"), "before");
-        front.split("report", 100, false);
-        front.reload();
-        let state = || ask(front.admin, "GET /split/report", "", b"").body;
-        assert!(eventually(|| state().trim() == "100"), "{}", state());
+        front.share(100);
         assert_eq!(socket.echo("after"), "after");
         // Longer than the limit of 10 s that old workers used to have.
         thread::sleep(Duration::from_secs(11));
@@ -112,10 +102,7 @@ fn bodies_of_any_size_stream_to_the_app_also_at_the_path_of_a_route() {
 fn a_limit_of_the_route_counts_for_the_route_alone() {
     for (_app, front, _) in fronts_of("", "path = \"/report/*\"\nmethods = [\"POST\"]") {
         for percent in [0, 100] {
-            front.split("report", percent, false);
-            front.reload();
-            let state = || ask(front.admin, "GET /split/report", "", b"").body;
-            assert!(eventually(|| state().trim() == percent.to_string()));
+            front.share(percent);
             let status = |body: &[u8]| ask(front.addr, "POST /report/a", "", body).status;
             assert_eq!((status(&bytes(16 << 10)), status(&bytes((16 << 10) + 1))), (200, 413));
             assert_eq!(status(&bytes(100_000)), 413);
@@ -267,13 +254,8 @@ fn a_client_chooses_a_side_by_the_header_or_cookie_that_is_named_or_not_at_all()
 fn sides(carve: &str, route: &str) -> (Process, Process, Front) {
     let [old, new] = [(); 2].map(|()| service_kit::free_address().unwrap());
     let processes = (app("app.mjs", old), app("app.py", new));
-    let front = Front::start(Setup {
-        carve: CarveFile::parse(carve).unwrap(),
-        routes: vec![Route::parse("report", route).unwrap()],
-        old: format!("http://{old}").parse().unwrap(),
-        new: format!("http://{new}").parse().unwrap(),
-    });
-    (processes.0, processes.1, front)
+    let carve = CarveFile::parse(carve).unwrap();
+    (processes.0, processes.1, Front::start(Setup::of(carve, route, [old, new])))
 }
 
 /// The side of the last request in nginx' log.
@@ -344,9 +326,7 @@ fn of_routes_that_overlap_the_more_exact_one_has_a_request_whatever_their_names(
         for (other, _) in files {
             front.split(other, if other == name { 100 } else { 0 }, false);
         }
-        front.reload();
-        let state = || ask(front.admin, &format!("GET /split/{name}"), "", b"").body;
-        assert!(eventually(|| (0..4).all(|_| state().trim() == "100")), "{name}");
+        front.reload_to(name, 100);
         for (path, route) in [
             ("/img/1", "z"),
             ("/img/", "z"),
@@ -368,8 +348,7 @@ fn of_routes_that_overlap_the_more_exact_one_has_a_request_whatever_their_names(
 #[test]
 fn a_route_of_segments_has_its_paths_and_no_others() {
     let (_old, _new, front) = sides("", "path = \"/users/*/orders\"\nshare = 100");
-    front.split("report", 100, false);
-    front.reload();
+    front.share(100);
     let by = |path: &str| {
         let answer = front.ask(&format!("GET {path}"), "");
         answer.header("x-powered-by").to_owned()

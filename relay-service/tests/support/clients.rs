@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use rustix::net::sockopt::set_socket_linger;
 use service_kit::testing::{Service, connect, exchange};
 
 use super::metric;
@@ -54,6 +55,23 @@ pub(crate) fn body(mut stream: TcpStream) -> Vec<u8> {
     answer.split_off(end + 4)
 }
 
+/// Reads byte by byte, so that the bytes after `end` stay for the next read.
+pub(crate) fn read_until(stream: &mut TcpStream, end: &[u8]) {
+    let (mut got, mut byte) = (Vec::new(), [0]);
+    while !got.ends_with(end) {
+        let count = stream.read(&mut byte).unwrap();
+        assert!(count > 0, "{}", got.escape_ascii());
+        got.push(byte[0]);
+    }
+}
+
+/// The rest of an answer, as text.
+pub(crate) fn rest(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 pub(crate) fn is_cut(mut stream: TcpStream) -> bool {
     let error = stream.read_to_end(&mut Vec::new()).err();
     error.is_some_and(|error| error.kind() == ErrorKind::ConnectionReset)
@@ -85,6 +103,15 @@ pub(crate) fn fill(sender: &mut TcpStream) {
         std::thread::sleep(Duration::from_millis(10));
     }
     sender.set_nonblocking(false).unwrap();
+}
+
+/// Closes the connection by a reset, or in order: then the sender has read its answer first, so its system resets nothing.
+pub(crate) fn leave(mut sender: TcpStream, is_reset: bool) {
+    if is_reset {
+        return set_socket_linger(&sender, Some(Duration::ZERO)).unwrap();
+    }
+    sender.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    while sender.read(&mut [0; 4096]).is_ok() {}
 }
 
 pub(crate) fn bytes(count: usize) -> Vec<u8> {

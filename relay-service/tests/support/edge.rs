@@ -1,19 +1,20 @@
 //! nginx between clients and both relays, with the configuration of `proxy/`.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use route::Route;
 use service_kit::free_addresses;
-use service_kit::testing::{Service, eventually, exchange, get};
+use service_kit::testing::{Process, Service, eventually, exchange, get};
 
+use super::clients::rest;
 use super::{Legacy, relay_service, write_configuration};
 
 /// nginx, two homes, and both sides; all end when dropped.
 pub(crate) struct Edge {
-    pub(crate) nginx: Child,
+    pub(crate) nginx: Process,
     pub(crate) addr: SocketAddr,
     pub(crate) homes: Vec<Service>,
     _old: Legacy,
@@ -49,7 +50,7 @@ impl Edge {
         nginx.args(["-e", "stderr", "-p"]).arg(folder.path()).args(["-c", "nginx.conf"]);
         // As `carve up` starts it.
         nginx.stdout(Stdio::null());
-        let nginx = nginx.spawn().unwrap();
+        let nginx = Process::start(&mut nginx);
         let edge = Edge { nginx, addr, homes, _old: old, new, folder };
         eventually("nginx listens", || TcpStream::connect(addr).is_ok());
         edge
@@ -91,22 +92,12 @@ impl Edge {
     }
 
     /// Sends to a waiting receiver, and returns the side that served both.
-    pub(crate) fn complete(&self, key: &str, mut receiver: TcpStream) -> String {
+    pub(crate) fn complete(&self, key: &str, receiver: TcpStream) -> String {
         let lines = self.send(key, "");
         assert!(lines.contains("received successfully."), "{key}: {lines}");
-        let mut answer = String::new();
-        receiver.read_to_string(&mut answer).unwrap();
-        let answer = answer.to_ascii_lowercase();
+        let answer = rest(receiver).to_ascii_lowercase();
         assert!(answer.ends_with("\r\n\r\nhello"), "{key}: {answer}");
         served_by(&answer)
-    }
-}
-
-impl Drop for Edge {
-    fn drop(&mut self) {
-        // SIGTERM: its workers end with it.
-        let _ = Command::new("kill").arg(self.nginx.id().to_string()).status();
-        let _ = self.nginx.wait();
     }
 }
 

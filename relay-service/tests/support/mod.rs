@@ -1,8 +1,5 @@
 //! Starts the two relays, for tests.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "each test file uses a part")]
-
 pub(crate) mod clients;
 pub(crate) mod edge;
 

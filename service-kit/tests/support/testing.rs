@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -129,16 +131,104 @@ pub fn get(addr: SocketAddr, path: &str) -> String {
     exchange(addr, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
 }
 
-/// Reads one answer from a connection that stays open; returns its status.
-pub fn read_status(stream: &mut impl BufRead, is_head: bool) -> u16 {
+/// Reads a head with the empty line that ends it.
+pub fn read_head(stream: &mut impl BufRead) -> io::Result<String> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
-        assert!(stream.read_line(&mut head).unwrap() > 0, "closed after {head:?}");
+        if stream.read_line(&mut head)? == 0 {
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, format!("after {head:?}")));
+        }
     }
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    let length = if is_head { 0 } else { length.map_or(0, |length| length.parse().unwrap()) };
-    stream.read_exact(&mut vec![0; length]).unwrap();
-    head[9..12].parse().unwrap()
+    Ok(head)
+}
+
+/// A header's value in a head; empty if the header is missing.
+pub fn header<'a>(head: &'a str, name: &str) -> &'a str {
+    let mut headers = head.lines().filter_map(|line| line.split_once(':'));
+    let found = headers.find(|(header, _)| header.eq_ignore_ascii_case(name));
+    found.map_or("", |(_, value)| value.trim())
+}
+
+/// Reads one answer from a connection that stays open; returns its status, head and body.
+pub fn read_answer(stream: &mut impl BufRead, is_head: bool) -> (u16, String, Vec<u8>) {
+    let head = read_head(stream).unwrap();
+    let length = if is_head { 0 } else { header(&head, "content-length").parse().unwrap_or(0) };
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (head[9..12].parse().unwrap(), head, body)
+}
+
+/// Reads one answer from a connection that stays open; returns its status.
+pub fn read_status(stream: &mut impl BufRead, is_head: bool) -> u16 {
+    read_answer(stream, is_head).0
+}
+
+/// A request that [`serve`] has received, and its connection.
+pub struct Asked {
+    /// Counts the connection's requests from 0.
+    pub number: usize,
+    /// The lines before the body.
+    pub head: String,
+    /// The body comes from here, and the answer goes to the stream inside.
+    pub stream: BufReader<TcpStream>,
+}
+
+impl Asked {
+    /// The path and query.
+    pub fn target(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap()
+    }
+
+    /// A header's value; empty if the header is missing.
+    pub fn header(&self, name: &str) -> &str {
+        header(&self.head, name)
+    }
+
+    /// Reads the body, whose length the head says.
+    pub fn body(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = vec![0; self.header("content-length").parse().unwrap_or(0)];
+        self.stream.read_exact(&mut body)?;
+        Ok(body)
+    }
+
+    /// Answers with these bytes.
+    pub fn answer(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.stream.get_mut().write_all(bytes.as_ref())
+    }
+}
+
+/// The error with which `answer` of [`serve`] closes the connection.
+pub const CLOSE: ErrorKind = ErrorKind::ConnectionAborted;
+
+/// Serves HTTP/1 on a free port until the process ends. `answer` gets each request, after which the connection stays
+/// open unless it returns an error.
+pub fn serve(answer: impl Fn(&mut Asked) -> io::Result<()> + Send + Sync + 'static) -> SocketAddr {
+    serve_on(TcpListener::bind("127.0.0.1:0").unwrap(), answer)
+}
+
+/// Does so at the listener's address.
+pub fn serve_on(
+    listener: TcpListener,
+    answer: impl Fn(&mut Asked) -> io::Result<()> + Send + Sync + 'static,
+) -> SocketAddr {
+    let (addr, answer) = (listener.local_addr().unwrap(), Arc::new(answer));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let answer = Arc::clone(&answer);
+            thread::spawn(move || answer_all(stream, &*answer));
+        }
+    });
+    addr
+}
+
+fn answer_all(stream: TcpStream, answer: &dyn Fn(&mut Asked) -> io::Result<()>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut asked = Asked { number: 0, head: String::new(), stream: BufReader::new(stream) };
+    loop {
+        asked.head = read_head(&mut asked.stream)?;
+        answer(&mut asked)?;
+        asked.number += 1;
+    }
 }
 
 /// Checks that `--help` explains every setting of a program, and that each variable is `prefix` and the flag in
@@ -156,6 +246,14 @@ pub fn help_explains_settings(program: &clap::Command, prefix: &str) {
     }
 }
 
+/// Panics unless a text has all of these parts.
+#[track_caller]
+pub fn has_all(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
 /// Polls `holds`; panics with `what` if it stays false for too long.
 pub fn eventually(what: &str, holds: impl FnMut() -> bool) {
     assert!(holds_within(Duration::from_secs(20), holds), "never: {what}");
@@ -168,7 +266,7 @@ pub fn holds_within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
         if start.elapsed() > time {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
     true
 }
@@ -216,7 +314,7 @@ pub fn certificate(folder: &Path, name: &str) {
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     const TICK: Duration = Duration::from_millis(5);
     let (ends, ended) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let late = scope.spawn(move || {
             let mut late = Duration::ZERO;
             loop {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
 use procfs::process::{FDTarget, Process, all_processes};
@@ -13,6 +14,8 @@ pub struct Holder {
     pub pid: i32,
     /// Its command line.
     pub command: String,
+    /// Its working directory; `None` if it has just ended.
+    pub folder: Option<PathBuf>,
 }
 
 impl fmt::Display for Holder {
@@ -36,7 +39,8 @@ pub fn find(address: SocketAddr) -> Option<Holder> {
     };
     let process = all_processes().ok()?.flatten().find(owns)?;
     let command = process.cmdline().unwrap_or_default().join(" ");
-    Some(Holder { pid: process.pid, command: command.chars().take(120).collect() })
+    let command = command.chars().take(120).collect();
+    Some(Holder { pid: process.pid, command, folder: process.cwd().ok() })
 }
 
 fn holds(socket: &TcpNetEntry, address: SocketAddr) -> bool {

@@ -4,7 +4,8 @@ use std::fs;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use route::SideUrl;
@@ -15,6 +16,12 @@ use super::{port_holder, render};
 
 const TOOLS: [(&str, &str); 3] =
     [("nginx", "nginx"), ("prometheus", "prometheus"), ("setpriv", "util-linux")];
+
+/// How long parts may take to end that nobody supervises any more.
+const PARTS_END: Duration = Duration::from_secs(15);
+/// How long an address may be in use by no process that can be seen: one that ends, or another user's.
+const NOBODY_HOLDS: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(50);
 
 /// Checks that every program the stack needs is installed or built. The error lists the missing ones, and how to get
 /// them.
@@ -48,23 +55,37 @@ pub fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Checks that every address is free. The error lists those in use, with their variable and the process that holds
-/// them.
+/// Checks that every address is free, and waits for the parts of a killed supervisor, which end once they have answered.
+/// The error lists the addresses in use, with their variable and the process that holds them.
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
-    let mut problems = Vec::new();
-    let mut held = Vec::new();
-    for (variable, address, part) in settings.listeners()? {
-        match TcpListener::bind(address) {
-            Ok(listener) => held.push(listener),
-            Err(error) => {
-                let holder = port_holder::find(address)
-                    .map_or_else(|| error.to_string(), |holder| format!("held by {holder}"));
-                problems.push(format!("{part} can't listen on {address} ({variable}): {holder}"));
+    let run_dir = settings.run_dir.canonicalize()?;
+    let began = Instant::now();
+    let mut patience = NOBODY_HOLDS;
+    loop {
+        let mut problems = Vec::new();
+        let mut free = Vec::new();
+        for (variable, address, part) in settings.listeners()? {
+            match TcpListener::bind(address) {
+                Ok(listener) => free.push(listener),
+                Err(error) => {
+                    let holder = port_holder::find(address);
+                    match holder.as_ref().and_then(|holder| holder.folder.as_ref()) {
+                        Some(folder) if *folder == run_dir => patience = patience.max(PARTS_END),
+                        Some(_) => patience = Duration::ZERO,
+                        None => {}
+                    }
+                    let why =
+                        holder.map_or_else(|| error.to_string(), |it| format!("held by {it}"));
+                    problems.push(format!("{part} can't listen on {address} ({variable}): {why}"));
+                }
             }
         }
+        if problems.is_empty() {
+            return Ok(());
+        }
+        ensure!(began.elapsed() < patience, "{}", problems.join("\n"));
+        thread::sleep(POLL);
     }
-    ensure!(problems.is_empty(), "{}", problems.join("\n"));
-    Ok(())
 }
 
 /// Checks that two servers that already run can be reached. The error names the one that cannot.

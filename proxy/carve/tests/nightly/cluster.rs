@@ -4,9 +4,10 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::guide::{blocks, follow};
-use crate::shell::Shell;
 use service_kit::testing::repository;
+
+use super::guide::{blocks, follow};
+use super::shell::Shell;
 
 /// The shell first reads the file `CLUSTER`. If kind cannot run, that file defines functions that replace the commands
 /// `kind`, `kubectl` and `curl`, and sets `KUBECTL` for make. With kind, it may be empty.

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::prometheus::Prometheus;
-use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 use carve::local::{Key, Share, Stack, http};
 use serde_json::Value;
 use service_kit::testing::repository;
+
+use crate::support::prometheus::Prometheus;
+use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 
 /// The files of the screens. Their queries are the values named `expr`, at any depth.
 const SCREENS: [&str; 2] =
@@ -23,8 +24,8 @@ const MOST_SERIES: f64 = 500.0;
 #[test]
 fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scrapes() {
     let stack = start(|it| {
-        (it.split, it.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
-        it.split_key = Some(Key::Request);
+        (it.wanted.share, it.wanted.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
+        it.wanted.key = Some(Key::Request);
     });
     let prometheus =
         Prometheus(format!("http://{}/prometheus", stack.settings().addresses.prometheus));
@@ -100,10 +101,8 @@ fn every_scrape_is_small(stack: &Stack, prometheus: &Prometheus) {
         let median_ms = 1e3 * number(&format!("quantile_over_time(0.5, {taken})"));
         let most_ms = 1e3 * number(&format!("max_over_time({taken})"));
         println!("{job}: {series} series, {bytes} bytes, {median_ms:.1} ms, {most_ms:.1} at most");
-        assert!(
-            bytes < MOST_BYTES && series < MOST_SERIES,
-            "{job}: {bytes} bytes, {series} series"
-        );
+        let is_small = bytes < MOST_BYTES && series < MOST_SERIES;
+        assert!(is_small, "{job}: {bytes} bytes, {series} series");
     }
 }
 
@@ -170,7 +169,7 @@ fn agree(what: &str, recorded: f64, raw: f64) -> Result<(), String> {
 }
 
 /// The samples of one minute.
-struct Window(Vec<crate::prometheus::Series>);
+struct Window(Vec<crate::support::prometheus::Series>);
 
 impl Window {
     /// The growth per second of all series together. Nothing restarts here, so counters only grow.

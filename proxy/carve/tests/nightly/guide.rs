@@ -4,7 +4,7 @@
 //! following ```` ```text ```` block must be printed. A line `...` stands for lines left out; at the end of a line,
 //! `...` stands for its rest. [`exit_code`] derives the exit code of the last command from that block.
 
-use crate::shell::Shell;
+use super::shell::Shell;
 
 /// A block of commands and the lines that it must print.
 #[derive(Default)]

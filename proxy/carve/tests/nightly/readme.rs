@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use crate::shell::Shell;
 use service_kit::testing::repository;
+
+use super::shell::Shell;
 
 /// The README's blocks of commands, and its block with a route file.
 struct Readme {

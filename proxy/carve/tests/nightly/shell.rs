@@ -15,11 +15,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{built, demonstration};
 use carve::local::{Addresses, Settings};
 use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::repository;
 use tempfile::TempDir;
+
+use crate::support::{built, demonstration};
 
 /// A shell and everything that it starts.
 pub(crate) struct Shell {

@@ -6,9 +6,10 @@
 
 use std::fs;
 
-use crate::guide::{blocks, follow};
-use crate::shell::Shell;
 use service_kit::testing::repository;
+
+use super::guide::{blocks, follow};
+use super::shell::Shell;
 
 /// Adapts the guide's commands to this shell's ports and folders, and shortens the steps. The two servers get the ports
 /// of the sides, which `make up` does not start here.

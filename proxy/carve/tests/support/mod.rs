@@ -1,17 +1,19 @@
 //! Shared by the tests of a running stack.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+pub(crate) mod prometheus;
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use carve::local::http::{self, HttpReply};
-use carve::local::{Settings, Stack};
+use carve::local::{Addresses, Settings, Stack};
 use service_kit::testing::repository;
 pub(crate) use service_kit::testing::{built, holds_within};
+use tempfile::TempDir;
 use ureq::Agent;
 
 /// The file of the demonstration's parts.
@@ -48,6 +50,12 @@ pub(crate) fn ramp_once(stack: &Stack) {
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);
 }
 
+/// The share of a route.
+pub(crate) fn share(stack: &Stack, route: &str) -> String {
+    let split = rollout::current(&stack.settings().nginx(route).route_dir()).unwrap();
+    split.share_percent.to_string()
+}
+
 /// The URLs of the parts' metrics, each with the job that scrapes it.
 pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
     let at = &stack.settings().addresses;
@@ -58,6 +66,49 @@ pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
         ("edge", format!("http://{}/metrics", at.edge)),
         ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
     ]
+}
+
+/// A folder for `carve up`, with a folder of routes, and free addresses.
+pub(crate) struct Site {
+    pub(crate) folder: TempDir,
+    pub(crate) at: Addresses,
+}
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        // If root starts nginx, its workers run as another user.
+        let readable = Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+        fs::create_dir(folder.path().join("routes")).unwrap();
+        Site { folder, at: Addresses::free().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// A command with this folder and these addresses.
+    pub(crate) fn carve(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(built("carve"));
+        command.args(args).env("STACK_RUN_DIR", self.path("run"));
+        for (variable, address, _) in self.at.listeners() {
+            command.env(variable, address.to_string());
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.carve(args).output().unwrap()
+    }
+}
+
+/// What a command has printed, also to standard error.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
 /// A client that keeps connections, like a browser.
@@ -81,7 +132,7 @@ pub(crate) fn log_lines(settings: &Settings, part: &str, what: &str, count: usiz
     let mut found = Vec::new();
     let file = if part == "nginx" { settings.requests_log() } else { settings.log_of(part) };
     let came = holds_within(Duration::from_secs(10), || {
-        let log = std::fs::read_to_string(&file).unwrap_or_default();
+        let log = fs::read_to_string(&file).unwrap_or_default();
         found = log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect();
         found.len() >= count
     });

@@ -1,8 +1,5 @@
 //! A client of Prometheus' HTTP API.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use carve::local::http;
 use serde_json::Value;
 

@@ -1,14 +1,12 @@
 //! Judges, verdicts and pictures for tests.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use compare::judge::{Answer, Differences, Judge, RequestLine, Verdict};
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName};
-use qr_core::{Level, Raster, encode, write_png};
 use route::JudgeSettings;
 use serde::Deserialize;
+
+pub(crate) use crate::support::picture;
 
 pub(crate) const GET: RequestLine<'_> = RequestLine { method: "GET", target: "/items" };
 
@@ -50,13 +48,6 @@ pub(crate) fn differences(verdict: &Verdict) -> &Differences {
         Verdict::Different(differences) => differences,
         other => panic!("{other:?}"),
     }
-}
-
-pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
-    let mut png = Vec::new();
-    let raster = Raster::new(size_px);
-    write_png(&encode(text, level).unwrap(), &raster, &mut png).unwrap();
-    png
 }
 
 /// A PNG with 8-bit samples.

@@ -1,17 +1,13 @@
 //! Shared by the tests: a running shadow, fake sides, and the real programs.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use qr_core::{Level, Raster, encode, write_png};
 use serde_json::Value;
-use service_kit::testing::{Service, built, exchange, get};
+use service_kit::testing::{CLOSE, Service, built, exchange, get, serve};
 use tempfile::TempDir;
 
 /// A fake side's response to a request.
@@ -34,25 +30,28 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// Answers each request with `reply` of the request's head. The threads end with the test.
+    /// Answers each request with `reply` of the request's head.
     pub(crate) fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let fake = Fake {
-            addr: listener.local_addr().unwrap(),
-            heads: Arc::default(),
-            connections: Arc::default(),
-        };
-        let (heads, connections) = (Arc::clone(&fake.heads), Arc::clone(&fake.connections));
-        let reply = Arc::new(reply);
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                *connections.lock().unwrap() += 1;
-                let (reply, heads) = (Arc::clone(&reply), Arc::clone(&heads));
-                // The shadow may close the connection early.
-                std::thread::spawn(move || talk(stream?, &*reply, &heads));
+        let (heads, connections) = (Arc::<Mutex<Vec<String>>>::default(), Arc::default());
+        let (seen, accepted) = (Arc::clone(&heads), Arc::<Mutex<usize>>::clone(&connections));
+        let addr = serve(move |asked| {
+            *accepted.lock().unwrap() += usize::from(asked.number == 0);
+            seen.lock().unwrap().push(asked.head.clone());
+            match reply(&asked.head) {
+                Reply::Keep(bytes) => asked.answer(bytes),
+                Reply::Close(bytes) => asked.answer(bytes).and(Err(CLOSE.into())),
+                Reply::Endless(first, again) => {
+                    asked.answer(first)?;
+                    loop {
+                        asked.answer(&again)?;
+                    }
+                }
+                Reply::Hang => loop {
+                    std::thread::park();
+                },
             }
         });
-        fake
+        Fake { addr, heads, connections }
     }
 
     /// Answers with a picture of the requested text.
@@ -68,38 +67,9 @@ impl Fake {
         self.heads.lock().unwrap().clone()
     }
 
-    /// The number of connections accepted so far.
+    /// The number of connections that brought a request so far.
     pub(crate) fn connections(&self) -> usize {
         *self.connections.lock().unwrap()
-    }
-}
-
-fn talk(
-    mut stream: TcpStream,
-    reply: &dyn Fn(&str) -> Reply,
-    heads: &Mutex<Vec<String>>,
-) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut lines = BufReader::new(stream.try_clone()?);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if lines.read_line(&mut head)? == 0 {
-                return Ok(());
-            }
-        }
-        heads.lock().unwrap().push(head.clone());
-        match reply(&head) {
-            Reply::Keep(bytes) => stream.write_all(&bytes)?,
-            Reply::Close(bytes) => return stream.write_all(&bytes),
-            Reply::Endless(first, again) => {
-                stream.write_all(&first)?;
-                loop {
-                    stream.write_all(&again)?;
-                }
-            }
-            Reply::Hang => std::thread::park(),
-        }
     }
 }
 

@@ -1,22 +1,12 @@
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use service_kit::testing::serve;
 
 use super::*;
 
 /// Asks a server that answers with this head and body.
 fn asked(status: &'static str, body: &'static str) -> anyhow::Result<(StubStatus, Connections)> {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/stub_status", listener.local_addr().unwrap());
-    let server = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
-        lines.take_while(|line| !line.is_empty()).for_each(drop);
-        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    });
-    let answer = ask(&url);
-    server.join().unwrap();
-    answer
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
+    let addr = serve(move |asked| asked.answer(format!("{head}{body}")));
+    ask(&format!("http://{addr}/stub_status"))
 }
 
 #[test]

@@ -1,26 +1,17 @@
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use service_kit::testing::serve;
 
 use super::*;
 
 /// Posts one event to a webhook with these answers. Returns the pauses in seconds, and how many posts came.
 fn delivered(statuses: &'static [u16]) -> (Vec<u64>, usize) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let (posts, pending) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(1));
     let counted = Arc::clone(&posts);
-    thread::spawn(move || {
-        for (stream, status) in listener.incoming().flatten().zip(statuses) {
-            let mut request = BufReader::new(&stream);
-            let lines = request.by_ref().lines().map_while(Result::ok);
-            lines.take_while(|line| !line.is_empty()).for_each(drop);
-            let _ = request.read_exact(&mut [0; 2]);
-            counted.fetch_add(1, Ordering::Relaxed);
-            let head =
-                format!("HTTP/1.1 {status} So\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            let _ = (&stream).write_all(head.as_bytes());
-        }
+    let addr = serve(move |asked| {
+        asked.body()?;
+        let status = statuses[counted.fetch_add(1, Ordering::Relaxed)];
+        asked.answer(format!("HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n"))
     });
+    let url = format!("http://{addr}/");
     let (sender, receiver) = sync_channel(1);
     sender.send("{}".to_owned()).expect("room");
     drop(sender);

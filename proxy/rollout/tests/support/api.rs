@@ -1,8 +1,8 @@
 //! A ConfigMap behind a simulated Kubernetes API, and the processes that use it.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rollout::{Split, SplitChange};
 use serde_json::{Value, json};
+use service_kit::testing::{Asked, CLOSE, serve};
 
 use super::gateway::HttpRoutes;
 use super::{Place, Process, routes};
@@ -44,18 +45,10 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let beats = Some(BTreeMap::new());
         let object = Arc::new(Mutex::new(Object { beats, ..Object::default() }));
         let shared = Arc::clone(&object);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || while answer(&stream, &shared).is_some() {});
-            }
-        });
+        let address = serve(move |asked| answer(asked, &shared).ok_or(CLOSE.into()));
         Api { address, object }
     }
 
@@ -93,37 +86,25 @@ impl Api {
 const HTTP_ROUTES: &str = "/apis/gateway.networking.k8s.io/v1/namespaces/qr/httproutes";
 
 /// Answers one request. `None` if the connection must be closed.
-fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let mut head = Vec::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
-        if line.trim().is_empty() {
-            break;
-        }
-        head.push(line.trim().to_ascii_lowercase());
-    }
-    let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-    reader.read_exact(&mut body).ok()?;
+fn answer(asked: &mut Asked, object: &Mutex<Object>) -> Option<()> {
+    let body = asked.body().ok()?;
+    let line = asked.head.lines().next().unwrap().to_ascii_lowercase();
     let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
     let beats = "/api/v1/namespaces/qr/configmaps/split-beats http/1.1";
     let watch = "/api/v1/namespaces/qr/configmaps?watch=true&fieldselector=metadata.name%3dsplit";
-    if head[0].starts_with(&format!("get {watch}&timeoutseconds=10 ")) {
-        return watched(stream, object, false);
-    }
-    if head[0].starts_with(&format!("get {watch}-beats&timeoutseconds=10 ")) {
-        return watched(stream, object, true);
+    for (end, is_of_beats) in [("", false), ("-beats", true)] {
+        if line.starts_with(&format!("get {watch}{end}&timeoutseconds=10 ")) {
+            return watched(asked.stream.get_ref(), object, is_of_beats);
+        }
     }
     let mut object = object.lock().unwrap();
     if object.away {
         return None;
     }
-    let (status, body) = match head[0].split_once(' ').unwrap() {
+    let (status, body) = match line.split_once(' ').unwrap() {
         ("get", requested) if requested == path => (200, shown(&object)),
         ("patch", requested) if requested == path => {
-            assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
+            assert_eq!(asked.header("content-type"), "application/merge-patch+json");
             patched(&mut object, &serde_json::from_slice(&body).unwrap())
         }
         (verb, requested) if requested == beats && object.beats.is_some() => {
@@ -154,7 +135,9 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
         object.version += 1;
     }
     let body = body.to_string();
-    write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()
+    asked
+        .answer(format!("HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+        .ok()
 }
 
 /// Sends the object and each change of it for a second. `None` if the connection ended.

@@ -1,13 +1,12 @@
 //! Homes of a route of sessions, and nginx with such a route.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use rollout::Route;
+use service_kit::testing::serve;
 
 use super::{Place, routes};
 
@@ -20,23 +19,15 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let addr = listener.local_addr().unwrap();
-        let home = Home { addr, file: Arc::default(), frozen: Arc::default() };
-        let (file, frozen) = (Arc::clone(&home.file), Arc::clone(&home.frozen));
-        thread::spawn(move || {
-            for mut stream in listener.incoming().map_while(Result::ok) {
-                let _ = stream.read(&mut [0; 4096]);
-                let now = || fs::read_to_string(&*file.lock().unwrap()).unwrap();
-                let text = frozen.lock().unwrap().clone().unwrap_or_else(now);
-                let length = text.len();
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}"
-                );
-            }
+        let (file, frozen) =
+            (Arc::<Mutex<PathBuf>>::default(), Arc::<Mutex<Option<String>>>::default());
+        let (read, kept) = (Arc::clone(&file), Arc::clone(&frozen));
+        let addr = serve(move |asked| {
+            let now = || fs::read_to_string(&*read.lock().unwrap()).unwrap();
+            let text = kept.lock().unwrap().clone().unwrap_or_else(now);
+            asked.answer(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len()))
         });
-        home
+        Home { addr, file, frozen }
     }
 
     /// From now on it answers with the present content.

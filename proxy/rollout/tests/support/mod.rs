@@ -1,8 +1,5 @@
 //! A real nginx with the files of `proxy/`, in front of two servers that answer with the name of their side.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 pub(crate) mod api;
 pub(crate) mod gateway;
 pub(crate) mod homes;
@@ -67,6 +64,11 @@ impl Place {
     /// Starts with these routes, with 0% on the new side.
     pub(crate) fn with(routes: &[Route]) -> Self {
         Place::within(&std::env::temp_dir(), routes)
+    }
+
+    /// As [`Place::new`], with more lines in the route's file.
+    pub(crate) fn with_lines(lines: &str) -> Self {
+        Place::with(&[route_with(lines)])
     }
 
     /// As [`Place::with`], in a temporary folder below `parent`.
@@ -148,6 +150,11 @@ impl Place {
         self.ramp(args).output().unwrap()
     }
 
+    /// Starts the program, whose output nobody reads.
+    pub(crate) fn start(&self, args: &[&str]) -> Process {
+        Process(self.ramp(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
     /// Runs the program and returns its stdout; panics if it fails.
     pub(crate) fn succeeds(&self, args: &[&str]) -> String {
         let output = self.run(args);
@@ -187,6 +194,18 @@ impl Place {
         rollout::http::get(&url, Duration::from_secs(10)).unwrap()
     }
 
+    /// Whether nginx sends all requests of the route to the old side.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let url = format!("http://{}/stop/qrcode", self.at.admin);
+        rollout::http::get(&url, Duration::from_secs(1)).is_ok_and(|(_, body)| body == "stopped\n")
+    }
+
+    /// How many of 100 keys the new side answers.
+    pub(crate) fn new_answers(&self) -> usize {
+        let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
+        self.served_by_new(&keys).into_iter().filter(|new| *new).count()
+    }
+
     /// Whether the new side answers, for each key. The requests are pipelined.
     pub(crate) fn served_by_new(&self, keys: &[String]) -> Vec<bool> {
         self.served_by_new_at("/qrcode?text=", keys)
@@ -210,6 +229,11 @@ pub(crate) fn routes() -> Vec<Route> {
     let qrcode = include_str!("../../../routes/qrcode.toml");
     let report = "path = \"/report/*\"\nkey = \"query\"\n[shadow]\npercent = 0\n";
     vec![Route::parse("qrcode", qrcode).unwrap(), Route::parse("report", report).unwrap()]
+}
+
+/// The first route, with more lines in its file.
+pub(crate) fn route_with(lines: &str) -> Route {
+    Route::parse("qrcode", &format!("{}\n{lines}", routes()[0].text)).unwrap()
 }
 
 /// Writes the files of `proxy/` with this test's addresses.
@@ -340,6 +364,12 @@ pub(crate) fn stderr(output: &Output) -> String {
 /// Tries until `holds`, for at most 20 s.
 pub(crate) fn eventually(holds: impl FnMut() -> bool) -> bool {
     holds_within(Duration::from_secs(20), holds)
+}
+
+/// Waits until `status` shows the text.
+pub(crate) fn says(place: &Place, what: &str) {
+    let said = || place.succeeds(&["status"]);
+    assert!(eventually(|| said().contains(what)), "{what}: {}", said());
 }
 
 /// The built-in gates, with an overlap and proofs that fit steps of seconds.

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Instant;
 
 use rollout::Prometheus;
 use rustix::process::Signal;
+use service_kit::testing::serve;
 
 use super::{Place, Process, eventually};
 
@@ -187,18 +186,26 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// Starts both with traffic that passes every gate, and waits for the first scrapes.
+    pub(crate) fn fine(place: &Place) -> Self {
+        let measured = Measured::start(place);
+        measured.set(Traffic::FINE);
+        measured.wait_until_scraped(place);
+        measured
+    }
+
     /// Starts both; Prometheus listens at the place's address.
     pub(crate) fn start(place: &Place) -> Self {
         let counters = Arc::new(Mutex::new(Counters::new()));
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let exporter = listener.local_addr().unwrap();
         let shared = Arc::clone(&counters);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // Prometheus may have closed the connection.
-                let _ = answer(&stream, &shared);
-            }
+        let exporter = serve(move |asked| {
+            let job = asked.target().trim_start_matches('/');
+            let mut counters = shared.lock().unwrap();
+            counters.advance();
+            let status = if counters.traffic.down == job { "500 Down" } else { "200 OK" };
+            let body = counters.of(job);
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n", body.len());
+            asked.answer(format!("{head}Content-Type: text/plain\r\n\r\n{body}"))
         });
         let prometheus = Some(start_prometheus(place, exporter, "first"));
         Measured { counters, exporter, prometheus }
@@ -230,24 +237,6 @@ impl Measured {
         self.stop_prometheus();
         self.prometheus = Some(start_prometheus(place, self.exporter, pods));
     }
-}
-
-fn answer(mut stream: &TcpStream, counters: &Mutex<Counters>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let job = line.split_whitespace().nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
-    while line.trim() != "" {
-        line.clear();
-        reader.read_line(&mut line)?;
-    }
-    let mut counters = counters.lock().unwrap();
-    counters.advance();
-    let status = if counters.traffic.down == job { "500 Down" } else { "200 OK" };
-    let body = counters.of(&job);
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
-    stream.write_all(format!("{head}Content-Type: text/plain\r\n\r\n{body}").as_bytes())
 }
 
 fn prometheus_of(place: &Place) -> Prometheus {

@@ -1,8 +1,5 @@
 //! A real nginx with the files of `proxy/`, before any app.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -35,6 +32,14 @@ pub(crate) struct Setup {
     pub(crate) routes: Vec<Route>,
     pub(crate) old: SideUrl,
     pub(crate) new: SideUrl,
+}
+
+impl Setup {
+    /// One route, `report`, and sides at these addresses.
+    pub(crate) fn of(carve: CarveFile, route: &str, [old, new]: [SocketAddr; 2]) -> Self {
+        let [old, new] = [old, new].map(|at| format!("http://{at}").parse().unwrap());
+        Setup { carve, routes: vec![Route::parse("report", route).unwrap()], old, new }
+    }
 }
 
 /// nginx on free ports, in a temporary folder.
@@ -138,6 +143,20 @@ impl Front {
 
     pub(crate) fn reload(&self) {
         self.nginx.as_ref().unwrap().signal(Signal::HUP);
+    }
+
+    /// Reloads, and waits until the workers have this share of the route.
+    pub(crate) fn reload_to(&self, route: &str, percent: u8) {
+        self.reload();
+        let state = || ask(self.admin, &format!("GET /split/{route}"), "", b"").body;
+        let is_everywhere = || (0..4).all(|_| state().trim() == percent.to_string());
+        assert!(eventually(is_everywhere), "{route}: {}", state());
+    }
+
+    /// Sends so many percent of the route `report` to the new side.
+    pub(crate) fn share(&self, percent: u8) {
+        self.split("report", percent, false);
+        self.reload_to("report", percent);
     }
 
     pub(crate) fn ask(&self, line: &str, headers: &str) -> Answer {

@@ -1,12 +1,9 @@
 //! Tests the flags that come from the definition of the options.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use contract::decode::Pixels;
 use qr_core::{Ink, Level, RmqrEncoder, TextStyle, encode, write_ascii, write_half_blocks};
-use support::{decode, pixels_of_svg, qr, qr_reading, refused, written};
+
+use crate::support::{decode, pixels_of_svg, qr, qr_reading, read, refused, written};
 
 const TEXT: &str = "https://example.com/";
 /// A PNG of 4 x 2 red pixels.
@@ -20,22 +17,13 @@ fn draw(args: &[&str]) -> Vec<u8> {
     written(qr(&[TEXT]).args(args).output().unwrap())
 }
 
-/// Reads a symbol with zxing-cpp, since rqrr does not read every shape.
-fn read_text(pixels: &Pixels) -> String {
-    let Pixels { width, height, grey } = pixels;
-    let (width, height) = (*width as u32, *height as u32);
-    let view =
-        zxingcpp::ImageView::from_slice(grey, width, height, zxingcpp::ImageFormat::Lum).unwrap();
-    zxingcpp::read().formats([zxingcpp::BarcodeFormat::QRCode]).from(view).unwrap().remove(0).text()
-}
-
 fn error(args: &[&str], code: i32) -> String {
     refused(qr(&[TEXT]).args(args).output().unwrap(), code)
 }
 
 #[test]
 fn shapes_are_those_of_the_definition() {
-    for (format, read) in [
+    for (format, pixels) in [
         ("png", (|bytes| Pixels::from_png(bytes).unwrap()) as fn(&[u8]) -> Pixels),
         ("svg", pixels_of_svg),
     ] {
@@ -45,10 +33,10 @@ fn shapes_are_those_of_the_definition() {
             "shape=dots&finder_shape=circle&dark=036&scale=9&level=L&text=https://example.com/";
         let expected = qr_options::draw_query(&format!("{query}&format={format}")).unwrap().bytes;
         assert!(drawn == expected, "{format}");
-        assert_eq!(read_text(&read(&drawn)), TEXT, "{format}");
+        assert_eq!(read(&pixels(&drawn)).text(), TEXT, "{format}");
         // Without a flag for the size, pictures are 200 pixels wide.
         let default = draw(&["--shape", "rounded", "-f", format]);
-        assert_eq!(read(&default).width, 200, "{format}");
+        assert_eq!(pixels(&default).width, 200, "{format}");
     }
     for format in ["pdf", "eps"] {
         let args = "--shape dots --caption Menu --width-mm 25 --dark 036 --light cmyk(0,0,9,0) -f";

@@ -1,8 +1,7 @@
 //! Tests that the program encodes its argument, or standard input byte for byte.
 
-mod support;
-
-use support::{qr, qr_reading, refused, text_of_png, written};
+use crate::support;
+use crate::support::{qr, qr_reading, refused, text_of_png, written};
 
 fn read_back(input: &[u8], args: &[&str]) -> String {
     text_of_png(&written(qr_reading(input, args)))

@@ -1,17 +1,16 @@
 //! The picture is written to files (complete or not at all), pipes and terminals.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{decode, pixels_of_half_blocks, pixels_of_svg, qr, refused, text_of_png, written};
 use tempfile::TempDir;
+
+use crate::support::{
+    decode, pixels_of_half_blocks, pixels_of_svg, qr, refused, text_of_png, written,
+};
 
 fn write_to(file: &Path, args: &[&str]) {
     let output = qr(args).arg("--output").arg(file).output().unwrap();

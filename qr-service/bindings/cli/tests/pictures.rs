@@ -1,13 +1,10 @@
 //! PNGs have the bytes of `qr-core`; `symbols.rs` has the other formats.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use qr_core::{
     Color, Level, Palette, Raster, encode, generate, write_palette_png, write_smallest_png,
 };
-use support::{qr, written};
+
+use crate::support::{qr, written};
 
 const TEXTS: [&str; 5] = [
     "https://example.com/some/path?with=a&query=string#and-more",

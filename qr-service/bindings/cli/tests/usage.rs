@@ -1,10 +1,8 @@
 //! Usage errors, help, completions and the manual page.
 
-mod support;
-
 use std::process::Command;
 
-use support::{qr, refused, written};
+use crate::support::{qr, refused, written};
 
 /// Every flag.
 const FLAGS: &str = "--output --format --size --margin --level --scale --width-mm --dark --light \
@@ -32,15 +30,6 @@ fn one_line_names_the_flag_and_its_bad_value_in_words_of_the_command_line() {
             }
         }
     }
-}
-
-#[test]
-fn the_error_for_a_small_size_gives_the_least_size() {
-    assert_eq!(
-        refused(run(&["a", "--size", "28"]), 1),
-        "--size: the symbol and its margin need 29 px"
-    );
-    written(run(&["a", "--size", "29"]));
 }
 
 #[test]

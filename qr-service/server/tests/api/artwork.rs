@@ -7,7 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::decode::decode;
-use crate::support::{self, Answer, of_png, of_svg, padded, post_file, read, start, unless_busy};
+use crate::support::{
+    self, Answer, FORM, form, of_png, of_svg, padded, post_file, read, start, unless_busy,
+};
 
 pub(crate) fn get(addr: SocketAddr, target: &str) -> Answer {
     unless_busy(|| support::get(addr, target))
@@ -73,11 +75,8 @@ fn shapes_are_drawn_as_their_names_say() {
     for (shape, corner) in [("square", 0), ("dots", 255), ("rounded", 255)] {
         let (x, y) = (80 + 8 * 20, 80 + 6 * 20);
         let query = format!("shape={shape}&finder_shape=circle");
-        assert_eq!(
-            (grey_at(&query, x + 10, y + 10), grey_at(&query, x, y)),
-            (0, corner),
-            "{shape}"
-        );
+        let greys = [grey_at(&query, x + 10, y + 10), grey_at(&query, x, y)];
+        assert_eq!(greys, [0, corner], "{shape}");
     }
 }
 
@@ -107,13 +106,7 @@ fn the_version_rises_for_a_logo_and_what_no_block_can_spare_is_refused() {
 }
 
 fn post_form(addr: SocketAddr, parts: &[(&str, &[u8])]) -> Answer {
-    let mut body = Vec::new();
-    for (disposition, content) in parts {
-        let head = format!("--b\r\ncontent-disposition: form-data; {disposition}\r\n\r\n");
-        body.extend_from_slice(&[head.as_bytes(), content, b"\r\n"].concat());
-    }
-    body.extend_from_slice(b"--b--\r\n");
-    post_file(addr, "/v1/qr.png", "multipart/form-data; boundary=b", &body)
+    post_file(addr, "/v1/qr.png", FORM, &form(parts))
 }
 
 #[test]

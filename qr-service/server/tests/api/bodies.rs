@@ -29,19 +29,14 @@ fn a_post_gets_the_picture_of_the_query_and_bad_bodies_are_refused() {
         (b"null", vec![]),
     ] {
         let answer = post("/v1/qr", json_type, body);
-        assert_eq!(
-            (answer.status, answer.faults()),
-            (400, faults.iter().map(|it| (*it).to_owned()).collect())
-        );
+        assert_eq!((answer.status, answer.faults().join(" ")), (400, faults.join(" ")));
     }
     // An answer that does not wait for the body ends its connection.
     for (headers, body) in [("content-type: text/plain\r\n", &b"a"[..]), ("", b"{}")] {
         assert_eq!(request(service.addr, "POST", "/v1/qr", headers, body).status, 415);
     }
-    assert_eq!(
-        post("/v1/qr?level=L", json_type, b"{\"text\":\"a\"}").faults(),
-        ["level contradictory"]
-    );
+    let both = post("/v1/qr?level=L", json_type, b"{\"text\":\"a\"}");
+    assert_eq!(both.faults(), ["level contradictory"]);
     // The connection is still in step after all of these.
     assert_eq!(post("/v1/qr", json_type, b"{\"text\":\"a\"}").status, 200);
     let long = format!("{{\"text\":\"{}\"}}", "a".repeat(420_000));
@@ -93,11 +88,8 @@ fn a_body_that_does_not_come_ends_its_request() {
     let head = "POST /v1/qr HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
     stream.get_mut().write_all(head.as_bytes()).unwrap();
     let begun = Instant::now();
-    let mut rest = Vec::new();
-    let _ = std::io::Read::read_to_end(&mut stream, &mut rest);
+    assert_eq!(read_answer(&mut stream, false).status, 408);
     assert!(begun.elapsed() < Duration::from_secs(18), "still open");
-    let rest = String::from_utf8_lossy(&rest);
-    assert!(rest.starts_with("HTTP/1.1 408 "), "{rest}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use service_kit::testing::connect;
 
 use crate::support::{
-    Answer, encode, get, of_png, padded, png_of, post_file, post_json, read_answer, resident_bytes,
-    start,
+    Answer, FORM, encode, form, get, of_png, padded, png_of, post_file, post_json, read_answer,
+    resident_bytes, start,
 };
 use crate::uploads::encoded;
 
@@ -274,16 +274,9 @@ fn a_form_may_bring_the_picture() {
     let service = start(&[]);
     let png = get(service.addr, "/v1/qr.png?text=hello").body;
     let form = |disposition: &str, content: &[u8]| {
-        let head = format!("--b\r\ncontent-disposition: form-data; {disposition}\r\n\r\n");
-        [
-            b"--b\r\ncontent-disposition: form-data; name=\"note\"\r\n\r\nx\r\n",
-            head.as_bytes(),
-            content,
-            b"\r\n--b--\r\n",
-        ]
-        .concat()
+        form(&[("name=\"note\"", b"x"), (disposition, content)])
     };
-    let media = "multipart/form-data; boundary=b";
+    let media = FORM;
     let file = "name=\"file\"; filename=\"a.png\"";
     let answer = decode(service.addr, media, &form(file, &png));
     assert_eq!(answer.json()["symbols"][0]["text"], "hello");

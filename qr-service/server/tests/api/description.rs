@@ -122,10 +122,7 @@ fn a_form_is_described_without_null_and_its_logo_as_a_file() {
     assert_eq!(of("application/json"), "#/components/schemas/Options");
     assert_eq!(of("multipart/form-data"), "#/components/schemas/Options_form");
     let fields = &document["components"]["schemas"]["Options_form"]["properties"];
-    assert_eq!(
-        (&fields["mask"]["type"], &fields["kind"]["type"]),
-        (&json!("integer"), &json!("string"))
-    );
+    assert_eq!(["mask", "kind"].map(|it| &fields[it]["type"]), ["integer", "string"]);
     assert_eq!(fields["kind"]["enum"], json!(["qr", "micro", "rmqr"]));
     assert_eq!(fields["logo"]["format"], "binary");
     let form = b"--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na\r\n--b\r\n\

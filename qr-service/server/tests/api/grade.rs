@@ -41,11 +41,8 @@ fn grades(symbol: &Value) -> ([u64; 7], [f64; 7]) {
     assert_eq!(symbol["grade"].as_u64(), grades.iter().copied().min());
     for parameter in parameters {
         let advice = parameter["advice"].as_str();
-        assert_eq!(
-            advice.is_some_and(|it| it.ends_with('.')),
-            parameter["grade"] != 4,
-            "{parameter}"
-        );
+        let is_advised = advice.is_some_and(|it| it.ends_with('.'));
+        assert_eq!(is_advised, parameter["grade"] != 4, "{parameter}");
     }
     (grades, std::array::from_fn(|at| parameters[at]["value"].as_f64().unwrap()))
 }
@@ -114,10 +111,8 @@ fn what_the_service_draws_has_the_best_grades() {
             assert_eq!(of, [4; 7], "{query}: {values:?}");
             let quiet = if query.contains("kind") { 2.0 } else { 4.0 };
             assert_eq!([values[0], values[2], values[5], values[6]], [1.0, 0.0, 1.0, quiet]);
-            assert!(
-                values[1] > 0.98 && values[3] < 0.005 && values[4] < 0.05,
-                "{query}: {values:?}"
-            );
+            let is_even = values[1] > 0.98 && values[3] < 0.005 && values[4] < 0.05;
+            assert!(is_even, "{query}: {values:?}");
         }
     }
 }

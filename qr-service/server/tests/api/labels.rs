@@ -115,16 +115,12 @@ fn every_label_is_in_its_place_with_its_caption() {
         let expected = [width / 2.0 - 10.5 * module, 4.0 * module];
         let corner = code.position().top_left;
         for (px, mm) in [corner.x, corner.y].into_iter().zip(expected) {
-            assert!(
-                (f64::from(px) - mm * DPI / 25.4).abs() < 4.0,
-                "{i}: {corner:?} {expected:?} mm"
-            );
+            let off = (f64::from(px) - mm * DPI / 25.4).abs();
+            assert!(off < 4.0, "{i}: {corner:?} {expected:?} mm");
         }
     }
-    assert!(
-        cut(&pages[1], Grid::DEFAULT.cell(5)).grey.iter().all(|grey| *grey == 255),
-        "the next place is empty"
-    );
+    let next = cut(&pages[1], Grid::DEFAULT.cell(5));
+    assert!(next.grey.iter().all(|grey| *grey == 255), "the next place is empty");
     for i in [0, 1, 23, 24, 28] {
         let [left, top, width, height] = Grid::DEFAULT.cell(i % 24).map(|mm| mm * 72.0 / 25.4);
         let area = [("-x", left), ("-y", top), ("-W", width), ("-H", height)];
@@ -349,18 +345,9 @@ fn the_description_has_the_sheet_with_the_limits_that_hold() {
     let label = &document["components"]["schemas"]["Options"]["properties"];
     assert!(label["caption"].is_object() && label["text"].is_object(), "{label}");
     let parameters = post_of["parameters"].as_array().unwrap();
-    for name in [
-        "page",
-        "rows",
-        "columns",
-        "page_margin_x_mm",
-        "page_margin_y_mm",
-        "gap_x_mm",
-        "gap_y_mm",
-        "caption_pt",
-        "preset",
-        "first_label",
-    ] {
+    let names = "page rows columns page_margin_x_mm page_margin_y_mm gap_x_mm gap_y_mm caption_pt \
+        preset first_label";
+    for name in names.split(' ') {
         let described = parameters.iter().find(|it| it["name"] == name);
         let schema = &described.unwrap_or_else(|| panic!("{name}"))["schema"];
         let above = match schema["maximum"].as_f64() {

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use serde_json::Value;
-use service_kit::testing::{Service, connect, on_free_ports, status_bytes};
+use service_kit::testing::{Service, connect, on_free_ports, read_head, status_bytes};
 use zxingcpp::{Barcode, BarcodeFormat, ImageFormat, ImageView};
 
 /// A PNG of 4 x 2 red pixels.
@@ -80,10 +80,7 @@ pub(crate) fn send(
 }
 
 pub(crate) fn read_answer(stream: &mut impl BufRead, is_head: bool) -> Answer {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(stream.read_line(&mut head).unwrap() > 0, "closed after {head:?}");
-    }
+    let head = read_head(stream).unwrap();
     let mut lines = head.lines();
     let status = lines.next().unwrap()[9..12].parse().unwrap();
     let headers: Vec<(String, String)> = lines
@@ -125,6 +122,19 @@ pub(crate) fn unless_busy(ask: impl Fn() -> Answer) -> Answer {
 pub(crate) fn post_file(addr: SocketAddr, target: &str, media: &str, file: &[u8]) -> Answer {
     let head = format!("content-type: {media}\r\n");
     unless_busy(|| request(addr, "POST", target, &head, file))
+}
+
+/// The media type of [`form`].
+pub(crate) const FORM: &str = "multipart/form-data; boundary=b";
+
+/// A body of a form. Each part has the rest of its disposition, and its content.
+pub(crate) fn form(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let part = |(disposition, content): &(&str, &[u8])| {
+        let head = format!("--b\r\ncontent-disposition: form-data; {disposition}\r\n\r\n");
+        [head.as_bytes(), content, b"\r\n"].concat()
+    };
+    let parts = parts.iter().flat_map(part);
+    parts.chain(*b"--b--\r\n").collect()
 }
 
 pub(crate) fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {

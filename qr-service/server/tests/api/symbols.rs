@@ -54,10 +54,7 @@ fn bytes_eci_gs1_and_structured_append_arrive() {
         (answer, barcode)
     };
     for data in ["AP-A", "AP+A"] {
-        assert_eq!(
-            fetch(&format!("data={}", encode(data)).replace("AP-A", "AP-A")).1.bytes()[0],
-            0
-        );
+        assert_eq!(fetch(&format!("data={}", encode(data))).1.bytes()[0], 0);
     }
     assert!(fetch("text=%C3%A9&eci=26").1.has_eci());
     let gs1 = fetch("text=010950110153000310AB%1D21X&gs1=true").1;

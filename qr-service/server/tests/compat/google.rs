@@ -30,10 +30,8 @@ fn each_parameter_has_its_values_and_its_default() {
     let none = chart(service.addr, "cht=qr&chs=147x147&chl=hello&chld=M|0");
     assert_eq!(margins(&none), [0; 4]);
     // A rectangle has the code in the middle; a picture that would be too small grows.
-    assert_eq!(
-        seen(&chart(service.addr, "cht=qr&chs=300x100&chl=hello")),
-        (300, 100, "hello".to_owned())
-    );
+    let wide = chart(service.addr, "cht=qr&chs=300x100&chl=hello");
+    assert_eq!(seen(&wide), (300, 100, "hello".to_owned()));
     let grown = chart(service.addr, "cht=qr&chs=10x40&chl=hello");
     let grown = picture(&grown);
     assert_eq!((grown.width, grown.height), (29, 40));
@@ -65,13 +63,8 @@ fn a_post_has_a_form_or_the_text_as_its_body() {
     // zxing's server takes any body as the text, whatever its type.
     let raw = request(service.addr, "POST", "/chart?cht=qr&chs=150x150", form, b"any text + more");
     assert_eq!(seen(&raw).2, "any text + more");
-    let raw = request(
-        service.addr,
-        "POST",
-        "/chart?cht=qr&chs=150x150",
-        "content-type: text/plain\r\n",
-        b"d",
-    );
+    let plain = "content-type: text/plain\r\n";
+    let raw = request(service.addr, "POST", "/chart?cht=qr&chs=150x150", plain, b"d");
     assert_eq!(seen(&raw).2, "d");
     let put = request(service.addr, "PUT", "/chart", "", b"");
     assert_eq!(put.status, 405);

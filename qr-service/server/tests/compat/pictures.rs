@@ -4,13 +4,8 @@ use crate::support::{Answer, Picture, of_svg, padded, read};
 
 /// Decodes the picture of an answer by its media type.
 pub(crate) fn picture(answer: &Answer) -> Picture {
-    assert_eq!(
-        answer.status,
-        200,
-        "{:?}: {}",
-        answer.headers,
-        String::from_utf8_lossy(&answer.body)
-    );
+    let body = || String::from_utf8_lossy(&answer.body);
+    assert_eq!(answer.status, 200, "{:?}: {}", answer.headers, body());
     if answer.header("content-type") == Some("image/svg+xml") {
         return of_svg(&answer.body, 1.0);
     }

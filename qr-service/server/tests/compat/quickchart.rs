@@ -135,10 +135,8 @@ fn a_picture_in_the_middle_comes_as_data() {
     assert_eq!(ask(json!({"ecLevel": "Q", "centerImageSizeRatio": 0.15})).status, 200);
     // In a query, with an unencoded +.
     let url = logo().replace('/', "%2F");
-    assert_eq!(
-        pixel(&qr(service.addr, &format!("text=hello&size=400&centerImageUrl={url}")), 200, 200),
-        [200, 0, 0]
-    );
+    let queried = qr(service.addr, &format!("text=hello&size=400&centerImageUrl={url}"));
+    assert_eq!(pixel(&queried, 200, 200), [200, 0, 0]);
     let svg = ask(json!({"format": "svg"}));
     assert!(svg.text().contains("<image ") && seen(&svg).2 == "hello");
     for (fields, says) in [

@@ -19,12 +19,10 @@ fn ask(
     body: &[u8],
 ) -> Answer {
     let mut stream = BufReader::new(connect(addr));
-    let length = if method == "POST" {
-        format!("content-length: {}\r\n", body.len())
-    } else {
-        String::new()
-    };
-    let head = format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\n{length}{headers}\r\n");
+    let length = body.len();
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n{headers}\r\n"
+    );
     stream.get_mut().write_all(&[head.as_bytes(), body].concat()).unwrap();
     read_answer(&mut stream, method == "HEAD")
 }
@@ -164,10 +162,7 @@ fn headers_are_the_options() {
     assert_eq!(extra(&with(""), "ECLevel"), "M");
     assert_eq!(extra(&with("x-qr-ec-level: H\r\n"), "ECLevel"), "H");
     let seven = with("x-qr-version-type: normal\r\nx-qr-version-number: 7\r\n");
-    assert_eq!(
-        (extra(&seven, "Version"), extra(&seven, "ECLevel")),
-        ("7".to_owned(), "L".to_owned())
-    );
+    assert_eq!(["Version", "ECLevel"].map(|name| extra(&seven, name)), ["7", "L"]);
     let micro = with("x-qr-version-number: 4\r\n");
     assert_eq!(read(&padded(&picture(&micro)), "micro").unwrap().text(), "hello");
     let colours = "accept: image/svg+xml\r\nx-qr-dark-color: a00\r\nx-qr-light-color: ffeeee\r\n";
@@ -175,10 +170,7 @@ fn headers_are_the_options() {
     assert!(svg.text().contains("#a00") && seen(&svg).2 == "hello", "{}", svg.text());
     let png = with("x-qr-dark-color: aa0000\r\nx-qr-light-color: ffeeee\r\n");
     let image = image::load_from_memory(&png.body).unwrap().into_rgb8();
-    assert_eq!(
-        (image.get_pixel(0, 0).0, image.get_pixel(50, 50).0),
-        ([255, 238, 238], [170, 0, 0])
-    );
+    assert_eq!([0, 50].map(|at| image.get_pixel(at, at).0), [[255, 238, 238], [170, 0, 0]]);
     for headers in [
         "x-qr-min-width: wide\r\n",
         "x-qr-min-width: 4097\r\n",

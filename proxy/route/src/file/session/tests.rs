@@ -36,12 +36,8 @@ fn a_contradiction_is_one_line_that_names_both_keys() {
         let text = format!("{key}\n{LEAST}");
         let error = format!("{:#}", Route::parse("relay", &text).expect_err(key));
         let name = key.split(" = ").next().unwrap_or(key).replace(".percent", "");
-        assert!(
-            error.contains(&name)
-                && error.contains("judge = \"session\"")
-                && error.lines().count() == 1,
-            "{key}: {error}"
-        );
+        let is_named = error.contains(&name) && error.contains("judge = \"session\"");
+        assert!(is_named && error.lines().count() == 1, "{key}: {error}");
     }
     for (text, problem) in [
         (LEAST.replace("homes", "#"), "homes: judge = \"session\" needs at least one"),

@@ -1,8 +1,5 @@
 //! Runs the program, and turns pictures of every format into pixels.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "not every test uses all of it")]
-
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -54,6 +51,15 @@ pub(crate) fn decode(pixels: &Pixels) -> Decoded {
 #[track_caller]
 pub(crate) fn text_of_png(png: &[u8]) -> String {
     String::from_utf8(decode(&Pixels::from_png(png).unwrap()).bytes).unwrap()
+}
+
+/// Reads a symbol with zxing-cpp, since rqrr reads neither every shape nor structured append.
+pub(crate) fn read(pixels: &Pixels) -> zxingcpp::Barcode {
+    let Pixels { width, height, grey } = pixels;
+    let (width, height) = (*width as u32, *height as u32);
+    let view =
+        zxingcpp::ImageView::from_slice(grey, width, height, zxingcpp::ImageFormat::Lum).unwrap();
+    zxingcpp::read().formats([zxingcpp::BarcodeFormat::QRCode]).from(view).unwrap().remove(0)
 }
 
 #[track_caller]

@@ -74,8 +74,7 @@ fn corners_begin_at_the_upper_left_of_the_symbol_and_go_round_however_it_is_turn
                         let off = (corner.0 - expected.0).hypot(corner.1 - expected.1);
                         assert!(
                             off < 4.0,
-                            "{kind:?} {turn} {is_mirrored}: {:?}, not {expected:?}",
-                            reading.found[0].corners
+                            "{kind:?} {turn} {is_mirrored}: {corner:?} {expected:?}"
                         );
                     }
                 }

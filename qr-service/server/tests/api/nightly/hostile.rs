@@ -162,11 +162,8 @@ fn one_hostile_client_hardly_delays_others_even_with_one_thread() {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_millis(1500) {
                 let answer = post_many(addr, target, media, &body);
-                assert!(
-                    matches!(answer.status, 200 | 400 | 422 | 503),
-                    "{target} {}",
-                    answer.text()
-                );
+                let is_answered = matches!(answer.status, 200 | 400 | 422 | 503);
+                assert!(is_answered, "{target} {}", answer.text());
             }
         };
         check_delay(&service, &format!("{target} {media} of {} bytes", body.len()), attack);
@@ -238,10 +235,7 @@ fn batches_of_a_thousand_whose_last_item_is_wrong_send_nothing_in_bounded_memory
         (0..3).map(|_| ask()).collect::<Vec<_>>()
     });
     for answer in answers {
-        assert_eq!(
-            (answer.status, answer.faults()),
-            (422, vec!["items[999].dark contrast".into()])
-        );
+        assert_eq!((answer.status, &*answer.faults().concat()), (422, "items[999].dark contrast"));
     }
 }
 

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::support::{LOGO, encode};
+use crate::support::{FORM, LOGO, encode, form};
 
 /// For each parameter except `text`, `data` and `format`: how many of 256 requests have it, and its values.
 const VALUES: [(&str, u8, &[&str]); 38] = [
@@ -213,21 +213,19 @@ fn as_json(request: &mut Request) {
 }
 
 fn as_form(request: &mut Request) {
-    const BOUNDARY: &str = "a7-random-boundary";
-    let mut body = Vec::new();
-    for (name, value) in &request.options {
+    let part = |(name, value): &(&str, String)| {
         let file = value.strip_prefix("data:image/png;base64,").map(|it| STANDARD.decode(it));
-        let (more, content) = match file {
-            Some(file) => ("; filename=\"logo.png\"\r\ncontent-type: image/png", file.unwrap()),
-            None => ("", value.clone().into_bytes()),
-        };
-        let head = format!(
-            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{name}\"{more}\r\n\r\n"
-        );
-        body.extend([head.as_bytes(), &content, b"\r\n"].concat());
-    }
-    body.extend(format!("--{BOUNDARY}--\r\n").into_bytes());
+        match file {
+            Some(file) => {
+                let more = "filename=\"logo.png\"\r\ncontent-type: image/png";
+                (format!("name=\"{name}\"; {more}"), file.unwrap())
+            }
+            None => (format!("name=\"{name}\""), value.clone().into_bytes()),
+        }
+    };
+    let parts: Vec<_> = request.options.iter().map(part).collect();
+    let parts: Vec<(&str, &[u8])> = parts.iter().map(|(name, it)| (&**name, &**it)).collect();
+    request.body = form(&parts);
     request.method = "POST";
-    request.headers += &format!("content-type: multipart/form-data; boundary={BOUNDARY}\r\n");
-    request.body = body;
+    request.headers += &format!("content-type: {FORM}\r\n");
 }

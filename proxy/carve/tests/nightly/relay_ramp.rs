@@ -1,9 +1,5 @@
 //! `carve ramp` moves the relay on a real stack, with real pairs and Prometheus.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -15,7 +11,8 @@ use std::time::Duration;
 
 use carve::local::{Share, Stack};
 use service_kit::testing::repository;
-use support::{EndsLoad, built};
+
+use crate::support::{EndsLoad, built, said, share};
 
 /// The number of bytes after which a faulty side cuts an answer.
 const CUT_AFTER: usize = 20_000;
@@ -152,22 +149,10 @@ fn play(proxy: SocketAddr, number: u32, leaves: bool) -> bool {
 fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     routes(folder.path(), new);
-    let stack = support::start(|it| {
-        (it.split, it.routes) = (Some(Share::NONE), folder.path().to_owned());
+    let stack = crate::support::start(|it| {
+        (it.wanted.share, it.routes) = (Some(Share::NONE), folder.path().to_owned());
     });
     (stack, folder)
-}
-
-/// The output of ramp.
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
-}
-
-fn share(stack: &Stack) -> String {
-    rollout::current(&stack.settings().nginx("relay").route_dir())
-        .unwrap()
-        .share_percent
-        .to_string()
 }
 
 #[test]
@@ -175,7 +160,7 @@ fn an_equal_side_reaches_100_percent() {
     let (stack, _routes) = start(None);
     let (output, wrong) = run_under_load(&stack);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!((share(&stack).as_str(), wrong), ("100", 0));
+    assert_eq!((share(&stack, "relay").as_str(), wrong), ("100", 0));
 }
 
 #[test]
@@ -187,12 +172,8 @@ fn a_side_that_cuts_streams_is_rolled_back() {
     let said = said(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     // Whichever is sure first: nginx saw the answers end early, or the relays' own counts of halves.
-    assert!(
-        ["rolled back: failures (", "rolled back: broken-pairs ("]
-            .iter()
-            .any(|it| said.contains(it)),
-        "{said}"
-    );
-    assert_eq!(share(&stack), "0");
+    let reasons = ["rolled back: failures (", "rolled back: broken-pairs ("];
+    assert!(reasons.iter().any(|it| said.contains(it)), "{said}");
+    assert_eq!(share(&stack, "relay"), "0");
     assert!(wrong > 0);
 }

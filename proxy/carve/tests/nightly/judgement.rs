@@ -2,17 +2,11 @@
 //! servers of this test. `JUDGEMENT_TRIES` is how often each is tried, and `JUDGEMENT_ROW` a part of the names of those
 //! that are.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stdout, reason = "how soon each row ended")]
-
-mod support;
-
 use std::collections::HashSet;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,8 +14,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use carve::local::Addresses;
-use support::{EndsLoad, built, holds_within};
+use service_kit::testing::{CLOSE, serve};
+
+use crate::support::{EndsLoad, Site, holds_within};
 
 /// A request's head in lower case, and the key of its client.
 struct Asked<'a> {
@@ -164,73 +159,40 @@ fn rows() -> Vec<Row> {
 }
 
 /// Serves a side until the test ends.
-fn serve(side: impl Fn(&Asked<'_>) -> Answer + Send + Sync + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (addr, side) = (listener.local_addr().unwrap(), Arc::new(side));
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let side = Arc::clone(&side);
-            thread::spawn(move || talk(stream, &*side));
-        }
-    });
-    addr
-}
-
-fn talk(stream: TcpStream, side: &dyn Fn(&Asked<'_>) -> Answer) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut stream = stream;
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            match reader.read_line(&mut head) {
-                Ok(1..) => {}
-                _ => return,
-            }
-        }
-        let head = head.to_ascii_lowercase();
+fn start(side: impl Fn(&Asked<'_>) -> Answer + Send + Sync + 'static) -> SocketAddr {
+    serve(move |asked| {
+        let head = asked.head.to_ascii_lowercase();
         let key = head.split("uid=").nth(1).and_then(|it| it.split(['\r', ';']).next());
         let Answer { status, headers, body, sent } =
             side(&Asked { head: &head, key: key.unwrap_or_default() });
         let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
         let text =
             format!("HTTP/1.1 {status} x\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
-        let all = [text.as_bytes(), &body[..sent]].concat();
-        if stream.write_all(&all).is_err() || sent < body.len() {
-            return;
-        }
-    }
+        asked.answer([text.as_bytes(), &body[..sent]].concat())?;
+        if sent < body.len() { Err(CLOSE.into()) } else { Ok(()) }
+    })
 }
 
 /// A stack around two sides, which ends with it.
 struct Place {
-    folder: tempfile::TempDir,
-    at: Addresses,
+    site: Site,
     webhook: String,
 }
 
 impl Place {
     fn start(route: &str, old: SocketAddr, new: SocketAddr, webhook: &str) -> Place {
-        // If root starts nginx, its workers run as another user.
-        let readable = Permissions::from_mode(0o755);
-        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
-        fs::create_dir(folder.path().join("routes")).unwrap();
+        let place = Place { site: Site::new(), webhook: webhook.to_owned() };
         let text = format!("path = \"/report\"\njudge = \"json\"\n{route}\n");
-        fs::write(folder.path().join("routes/report.toml"), text).unwrap();
-        let (at, webhook) = (Addresses::free().unwrap(), webhook.to_owned());
-        let place = Place { folder, at, webhook };
+        place.site.write("routes/report.toml", &text);
         let (old, new) = (format!("http://{old}"), format!("http://{new}"));
-        let routes = place.folder.path().join("routes");
+        let routes = place.site.path("routes");
         let up = ["up", routes.to_str().unwrap(), "--old", &old, "--new", &new];
         assert!(place.carve(&up).status().unwrap().success());
         place
     }
 
     fn carve(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(built("carve"));
-        command.args(args).env("STACK_RUN_DIR", self.folder.path().join("run"));
-        for (variable, address, _) in self.at.listeners() {
-            command.env(variable, address.to_string());
-        }
+        let mut command = self.site.carve(args);
         if !self.webhook.is_empty() {
             command.env("RAMP_WEBHOOKS", &self.webhook);
         }
@@ -240,7 +202,7 @@ impl Place {
 
     /// Makes nginx leave out a part of the new side's lines.
     fn drop_lines(&self, part: &str) {
-        let nginx = self.folder.path().join("run/nginx");
+        let nginx = self.site.path("run/nginx");
         let read = |name: &str| fs::read_to_string(nginx.join(name)).unwrap();
         let logged = "access_log edge/access.log edge buffer=64k flush=1s";
         let without = format!(
@@ -296,9 +258,9 @@ fn load(proxy: SocketAddr, pause_ms: u64, over: &AtomicBool, failed: &AtomicUsiz
 
 /// Runs a row, and returns what is wrong.
 fn run(row: &Row) -> Result<(), String> {
-    let place = Place::start(row.keys, serve(row.old), serve(row.new), "");
+    let place = Place::start(row.keys, start(row.old), start(row.new), "");
     let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let (proxy, file) = (place.at.proxy, place.folder.path().join("said"));
+    let (proxy, file) = (place.site.at.proxy, place.site.path("said"));
     let mut took = Duration::ZERO;
     let code = thread::scope(|scope| {
         scope.spawn(|| load(proxy, row.pause_ms, &over, &failed));
@@ -362,26 +324,17 @@ fn a_side_that_breaks_after_its_run_was_done_goes_back_and_the_webhooks_hear_of_
     let is_broken = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(Mutex::new(HashSet::new()));
     let (new, to) = (Arc::clone(&is_broken), Arc::clone(&heard));
-    let new = serve(move |_| if new.load(Ordering::Relaxed) { error("no") } else { fine() });
-    let hook = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", hook.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut stream in hook.incoming().map_while(Result::ok) {
-            let mut text = Vec::new();
-            let mut part = [0; 4096];
-            while !text.ends_with(b"}") {
-                let Ok(length @ 1..) = stream.read(&mut part) else { break };
-                text.extend(&part[..length]);
-            }
-            to.lock().unwrap().insert(String::from_utf8_lossy(&text).into_owned());
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        }
+    let new = start(move |_| if new.load(Ordering::Relaxed) { error("no") } else { fine() });
+    let hook = serve(move |asked| {
+        to.lock().unwrap().insert(String::from_utf8(asked.body()?).unwrap());
+        asked.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     });
-    let place = Place::start(&format!("{BY_REQUEST}\n{QUICK}"), serve(FINE), new, &url);
+    let url = format!("http://{hook}");
+    let place = Place::start(&format!("{BY_REQUEST}\n{QUICK}"), start(FINE), new, &url);
     let (over, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let file = place.folder.path().join("said");
+    let file = place.site.path("said");
     thread::scope(|scope| {
-        scope.spawn(|| load(place.at.proxy, 25, &over, &failed));
+        scope.spawn(|| load(place.site.at.proxy, 25, &over, &failed));
         let _ends_load = EndsLoad(&over);
         let done = place.ramp(&["--steps", "50,100", "--hold", "15s"], &file).wait().unwrap();
         assert!(done.success(), "{}", fs::read_to_string(&file).unwrap());
