@@ -2,8 +2,8 @@
 //!
 //! [`query`] reads the text from a query; the server uses it too. Everything else needs the feature `suite` and checks
 //! any base URL: the cases are data (`cases/qrcode/*.json`), [`run()`] sends each exactly as written, on a new
-//! connection, and checks the answer. [`decode`] reads pictures with decoders that belong to neither side; other crates
-//! use it too.
+//! connection, and checks the answer, whose picture decoders read that belong to neither side. Other crates use
+//! [`decode`] too.
 
 pub mod query;
 

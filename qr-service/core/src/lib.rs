@@ -69,11 +69,9 @@ pub use damage::BlockDamage;
 pub use encode::encode;
 #[cfg(feature = "micro")]
 pub use encoder::MicroEncoder;
-#[cfg(feature = "read")]
-pub use encoder::Part;
 #[cfg(feature = "rmqr")]
 pub use encoder::RmqrEncoder;
-pub use encoder::{Data, Encoder, Fnc1};
+pub use encoder::{Data, Encoder, Fnc1, Part};
 pub use error::Error;
 pub use generate::generate;
 #[cfg(any(feature = "eps", feature = "pdf", feature = "svg"))]

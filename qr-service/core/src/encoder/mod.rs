@@ -31,10 +31,6 @@ use crate::modes::Modes;
 use crate::symbol::Symbol;
 use crate::version::data_codewords;
 use header::Header;
-#[cfg_attr(
-    not(feature = "read"),
-    allow(unreachable_pub, reason = "only the reader's result has it")
-)]
 pub use header::Part;
 use segments::Segments;
 use units::{Unit, units};
