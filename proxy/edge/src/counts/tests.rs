@@ -1,4 +1,5 @@
 use super::*;
+use crate::line::Tries;
 
 const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t10.0.0.1:80\tGET\n";
 
@@ -32,6 +33,39 @@ fn a_line_counts_for_its_route_arm_side_and_code() {
     assert_eq!(route.requests.as_flattened().as_flattened().iter().sum::<u64>(), 3);
     assert_eq!((route.response_bytes[0], route.durations[0].sum_ms), (30, 9));
     assert_eq!(counts.last_line_ms, Some(1_732_250_000_123));
+}
+
+#[test]
+fn each_counter_of_a_route_counts_its_own_lines() {
+    let fine = Line::parse(LINE.trim_end().as_bytes()).unwrap();
+    let tried = |has_retry, had_no_live| Line {
+        tries: Tries { has_retry, had_no_live, ..fine.tries },
+        ..fine
+    };
+    let fallback = Line { side: ServedBy::Fallback, ..fine };
+    let (slow, empty) = (Line { has_timed_out: true, ..fine }, Line { is_empty: true, ..fine });
+    let cut = Line { is_cut: true, ..fine };
+    for (line, expected) in [
+        (fine, [0; 5]),
+        (tried(true, false), [2, 0, 0, 0, 0]),
+        (tried(false, true), [0, 2, 0, 0, 0]),
+        (slow, [0; 5]),
+        (Line { status: 504, ..fine }, [0; 5]),
+        (Line { status: 504, ..slow }, [0, 0, 2, 0, 0]),
+        (empty, [0, 0, 0, 2, 0]),
+        (Line { status: 304, ..empty }, [0; 5]),
+        (Line { is_empty: true, ..fallback }, [0; 5]),
+        (cut, [0, 0, 0, 0, 2]),
+        (Line { status: 502, ..cut }, [0; 5]),
+        (Line { is_cut: true, ..fallback }, [0; 5]),
+    ] {
+        let mut counts = RouteCounts::new("qrcode", true);
+        counts.count(&line);
+        counts.count(&line);
+        let RouteCounts { retries, no_live_upstreams, timeouts, empty, cut, .. } = counts;
+        let all = [retries, no_live_upstreams, timeouts, empty, cut];
+        assert_eq!(all.map(|by_arm| by_arm[Arm::New as usize]), expected, "{line:?}");
+    }
 }
 
 #[test]

@@ -61,9 +61,17 @@ fn the_last_line_of_the_connection_from_this_server_is_the_cut_answer() {
     let cut = |counts: &Counts| counts.routes[0].cut.map(|count| count);
     let all =
         |counts: &Counts| counts.routes[0].requests.as_flattened().iter().flatten().sum::<u64>();
+    counts.add_cut(Vec::new(), now + LAST_LINE / 2);
     assert_eq!((cut(&counts)[..2].to_vec(), all(&counts)), (vec![0, 0], 5)); // two lines are kept
     counts.add_cut(Vec::new(), now + LAST_LINE);
     assert_eq!((cut(&counts)[..2].to_vec(), all(&counts)), (vec![1, 1], 7));
     counts.take(line("new", 3).as_bytes(), &mut false);
     assert_eq!((cut(&counts)[..2].to_vec(), all(&counts)), (vec![1, 1], 8));
+    // A line may also come late, up to a minute.
+    let mut cuts = Cuts::default();
+    cuts.add(vec![(6, Vec::new())], now);
+    for (later, left) in [(LAST_LINE, 1), (FORGOTTEN, 0)] {
+        cuts.add(Vec::new(), now + later);
+        assert_eq!(cuts.0.len(), left, "{later:?}");
+    }
 }

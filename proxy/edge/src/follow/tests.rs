@@ -299,3 +299,12 @@ fn all_that_can_be_in_a_log_is_read_without_a_panic() {
     place.write(&format!("\n{LINE}"));
     assert_eq!(place.poll(), (5, 4));
 }
+
+#[test]
+fn a_log_that_cannot_be_read_is_an_error() {
+    let mut place = Place::new();
+    place.write(LINE);
+    assert_eq!(place.poll(), (1, 0));
+    let unreadable = File::open(place.folder.path()).unwrap();
+    assert!(place.follower.read_block(&unreadable, 0).is_err());
+}
