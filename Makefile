@@ -140,7 +140,6 @@ lint: ## check formatting, lints, manifests, rules and generated files
 	$(RENDER)
 	docs/reference/render.py
 	docs/site.py --check
-	docs/architecture.py --check
 	docs/versions.py
 	docs/modules.py >/dev/null
 	$(NPM) run lint
@@ -202,7 +201,7 @@ all-manifests:
 # Runs each of TARGETS for SECONDS=3600, or RUNS=1000000 times.
 all-fuzz:
 	cd qr-service/core
-	for target in $(or $(TARGETS),decodes modules pixels query); do
+	for target in $(or $(TARGETS),decodes modules pixels query reader); do
 		mkdir -p fuzz/corpus/$$target
 		$(CARGO) fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds -- \
 			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(or $(SECONDS),30)) \
@@ -256,7 +255,6 @@ generate: ## write generated files: nginx' includes, rules, types, qr.h, the map
 	@$(SETUP) test
 	$(GENERATORS)
 	$(RENDER)
-	docs/architecture.py
 	$(PYTHON) deploy/k8s/check.py --write-rules
 	GENERATE=1 $(CARGO) nextest run --workspace --all-features -E 'test(up_to_date)'
 

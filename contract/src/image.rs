@@ -1,7 +1,7 @@
 //! Checks a picture.
 
 use crate::case::Expect;
-use crate::decode::{Decoded, Pixels, decode_pixels};
+use crate::decode::{Decoded, Pixels, decode_pixels_by_others};
 use crate::report::shorten;
 
 /// Width and height.
@@ -33,7 +33,7 @@ pub(crate) fn check(png: &[u8], expect: &Expect, maker: Maker) -> Vec<String> {
     if let Some(&grey) = pixels.grey.iter().find(|grey| !matches!(grey, 0 | 255)) {
         wrong.push(format!("picture: a pixel is grey ({grey}), not black or white"));
     }
-    match decode_pixels(&pixels) {
+    match decode_pixels_by_others(&pixels) {
         Ok(decoded) => {
             check_symbol(&decoded, expect, maker, &mut wrong);
             if wrong.is_empty() {

@@ -79,13 +79,10 @@ function showTrouble(error) {
   say(notice, `${what}${since} Trying again every ${REFRESH_MS / 1000} s.`);
 }
 
+/** Waits, but not longer than the signal lasts. */
 function pause(milliseconds, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    const end = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    signal.addEventListener('abort', end, { once: true });
+    setTimeout(resolve, milliseconds);
+    signal.addEventListener('abort', resolve, { once: true });
   });
 }

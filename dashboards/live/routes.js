@@ -29,15 +29,10 @@ export function ofBothSides(line) {
 
 /** Replaces `$route`, `$old` and `$new` in every text of a value, at any depth. */
 export function filled(value, route) {
-  if (typeof value === 'string') return value.replaceAll(/\$(route|old|new)\b/g, wordsOf(route));
-  if (Array.isArray(value)) return value.map((item) => filled(item, route));
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, filled(item, route)]));
-}
-
-function wordsOf(route) {
   const words = { route: route.name, old: capital(route.old), new: capital(route.new) };
-  return (_, word) => words[word];
+  const fill = (text) => text.replaceAll(/\$(route|old|new)\b/g, (_, word) => words[word]);
+  const reviver = (_, item) => (typeof item === 'string' ? fill(item) : item);
+  return JSON.parse(JSON.stringify(value), reviver);
 }
 
 /** Only for the names that nobody chose: other names stay as people write them. */

@@ -65,7 +65,7 @@ def default_of(name, schema):
 def judges(definitions):
     """A table for the settings of each judge."""
     rows = []
-    for judge in definitions["Table"]["oneOf"]:
+    for judge in definitions["JudgeSettings"]["anyOf"][1]["oneOf"]:
         kind = judge["properties"]["kind"]["const"]
         for name, key in judge["properties"].items():
             if name != "kind":

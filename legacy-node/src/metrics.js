@@ -18,6 +18,11 @@ export function methodLabel(method) {
   return METHODS.has(method) ? method : 'other';
 }
 
+/** A metric of a kind of prom-client's: a counter, gauge or histogram. It is in no registry unless `more` names one. */
+export function metric(Kind, name, help, more) {
+  return new Kind({ name, help, registers: [], ...more });
+}
+
 /**
  * A new registry with every metric of this process.
  * @param {string} engine name of the QR generator in use
@@ -26,59 +31,45 @@ export function createMetrics(engine) {
   const registers = [new Registry()];
   const [register] = registers;
   collectDefaultMetrics({ register });
+  const add = (Kind, name, help, more) => metric(Kind, name, help, { registers, ...more });
   const labelNames = ['route', 'method', 'status'];
-  new Gauge({
-    name: 'qr_build_info',
-    help: 'Version of the app and its QR generator; always 1',
-    labelNames: ['version', 'engine'],
-    aggregator: 'first',
-    registers,
-  }).set({ version, engine }, 1);
-  new Counter({
-    name: 'log_lines_dropped_total',
-    help: 'Log lines dropped because standard output was not read in time',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(droppedLines());
+  const help = 'Version of the app and its QR generator; always 1';
+  const ofBuild = { labelNames: ['version', 'engine'], aggregator: 'first' };
+  add(Gauge, 'qr_build_info', help, ofBuild).set({ version, engine }, 1);
+  add(
+    Counter,
+    'log_lines_dropped_total',
+    'Log lines dropped because standard output was not read in time',
+    {
+      collect() {
+        this.reset();
+        this.inc(droppedLines());
+      },
     },
-  });
+  );
   return {
     register,
-    requests: new Counter({
-      name: 'http_requests_total',
-      help: 'Requests answered',
-      labelNames,
-      registers,
-    }),
-    duration: new Histogram({
-      name: 'http_request_duration_seconds',
-      help: 'Time from the parsed request head to the last byte written',
-      labelNames,
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
-    inFlight: new Gauge({
-      name: 'http_requests_in_flight',
-      help: 'Requests being answered',
-      registers,
-    }),
-    generateSeconds: new Histogram({
-      name: 'qr_generate_seconds',
-      help: 'Time to generate one QR image, including waits for the event loop and the thread pool',
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
-    pngBytes: new Histogram({
-      name: 'qr_png_bytes',
-      help: 'Size of the generated QR images',
+    requests: add(Counter, 'http_requests_total', 'Requests answered', { labelNames }),
+    duration: add(
+      Histogram,
+      'http_request_duration_seconds',
+      'Time from the parsed request head to the last byte written',
+      { labelNames, buckets: DURATION_BUCKETS },
+    ),
+    inFlight: add(Gauge, 'http_requests_in_flight', 'Requests being answered'),
+    generateSeconds: add(
+      Histogram,
+      'qr_generate_seconds',
+      'Time to generate one QR image, including waits for the event loop and the thread pool',
+      { buckets: DURATION_BUCKETS },
+    ),
+    pngBytes: add(Histogram, 'qr_png_bytes', 'Size of the generated QR images', {
       buckets: SIZE_BUCKETS,
-      registers,
     }),
-    fallbacks: new Counter({
-      name: 'qr_fallback_requests_total',
-      help: 'QR requests that nginx sent here after qr-service failed them',
-      registers,
-    }),
+    fallbacks: add(
+      Counter,
+      'qr_fallback_requests_total',
+      'QR requests that nginx sent here after qr-service failed them',
+    ),
   };
 }

@@ -1,4 +1,4 @@
-//! Lists the files that a stack needs from other folders of the repository; `local/files.rs` embeds them.
+//! Lists the files that a stack needs from other folders of the repository; `local/render.rs` embeds them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn main() {
     let mut code = String::new();
     for (constant, folder, choices) in EMBEDDED {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        writeln!(code, "pub(super) const {constant}: Files = &[").expect("a string grows");
+        writeln!(code, "const {constant}: Files = &[").expect("a string grows");
         for (below, endings) in choices {
             for name in names(&folder.join(below), endings) {
                 let file = folder.join(below).join(&name);

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::body::{Body, Sending};
 use crate::messages::Messages;
 use crate::metrics::{Metrics, Unpaired};
-use crate::pairing::{Id, Left, Pair, Pairing, ReceiverCame};
+use crate::pairing::{Came, Id, Left, Pair, Pairing};
 use crate::request::{Answer, KeyRequest, check};
 use crate::source::{Source, came};
 use crate::transfer::Receiver;
@@ -165,8 +165,8 @@ impl Relay {
         });
         let mut waits = ReceiverWait { relay: self, key: &asked.key, id: None };
         match entered.map_err(|refusal| reply::refused(&refusal, &asked.key))? {
-            ReceiverCame::Waits(id) => waits.id = Some(id),
-            ReceiverCame::Completes(Pair { sender, receivers }) => {
+            Came::Waits(id) => waits.id = Some(id),
+            Came::Completes(Pair { sender, receivers }) => {
                 // If the sender leaves at this moment, it drops the receivers and frees the key.
                 let _ = sender.start.send(receivers);
             }

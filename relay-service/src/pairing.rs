@@ -85,36 +85,12 @@ pub enum Left<S, R> {
     Receiver(R),
 }
 
-/// What happens when a sender comes.
+/// What happens when somebody comes.
 #[derive(Debug)]
-pub enum SenderCame<S, R> {
-    /// It waits.
-    Waits {
-        /// Its ID, for [`Pairing::leave`].
-        id: Id,
-        /// Receivers that were there before; `None` if the key was free.
-        connected: Option<usize>,
-    },
-    /// It was the last to come. All its receivers were there before.
-    Completes(Pair<S, R>),
-}
-
-impl<S, R> SenderCame<S, R> {
-    /// Receivers that were there before; `None` if the key was free.
-    pub fn connected(&self) -> Option<usize> {
-        match self {
-            SenderCame::Waits { connected, .. } => *connected,
-            SenderCame::Completes(pair) => Some(pair.receivers.len()),
-        }
-    }
-}
-
-/// What happens when a receiver comes.
-#[derive(Debug)]
-pub enum ReceiverCame<S, R> {
-    /// It waits.
+pub enum Came<S, R> {
+    /// They wait. The ID is for [`Pairing::leave`].
     Waits(Id),
-    /// It was the last to come.
+    /// They were the last to come.
     Completes(Pair<S, R>),
 }
 
@@ -130,24 +106,21 @@ impl<S, R> Pairing<S, R> {
         }
     }
 
-    /// Adds a sender for `n` receivers. Fails with the first refusal that applies; then nothing changes, and the sender
-    /// is dropped.
+    /// Adds a sender for `n` receivers. Also returns how many of them were there before; `None` if the key was free.
+    /// Fails with the first refusal that applies; then nothing changes, and the sender is dropped.
     pub fn sender_comes(
         &mut self,
         key: &str,
         n: u8,
         sender: S,
-    ) -> Result<SenderCame<S, R>, Refusal> {
+    ) -> Result<(Came<S, R>, Option<usize>), Refusal> {
         if matches!(self.waiting.get(key), Some(Waiting { sender: Some(_), .. })) {
             return Err(Refusal::AnotherSender);
         }
         let connected = self.check(key, n)?.map(|waiting| waiting.receivers.len());
         let id = self.new_id();
         self.entry(key, n).sender = Some((id, sender));
-        Ok(match self.complete(key) {
-            Some(pair) => SenderCame::Completes(pair),
-            None => SenderCame::Waits { id, connected },
-        })
+        Ok((self.came(key, id), connected))
     }
 
     /// Adds one of `n` receivers, and calls `tell` with the sender if one waits. Fails as [`Pairing::sender_comes`]
@@ -158,7 +131,7 @@ impl<S, R> Pairing<S, R> {
         n: u8,
         receiver: R,
         tell: impl FnOnce(&S),
-    ) -> Result<ReceiverCame<S, R>, Refusal> {
+    ) -> Result<Came<S, R>, Refusal> {
         if self.check(key, n)?.is_some_and(|it| it.receivers.len() >= usize::from(n)) {
             return Err(Refusal::EnoughReceivers);
         }
@@ -168,10 +141,7 @@ impl<S, R> Pairing<S, R> {
         if let Some((_, sender)) = &waiting.sender {
             tell(sender);
         }
-        Ok(match self.complete(key) {
-            Some(pair) => ReceiverCame::Completes(pair),
-            None => ReceiverCame::Waits(id),
-        })
+        Ok(self.came(key, id))
     }
 
     /// Removes somebody who waits, and returns their value. `None` if they are part of a pair or gone.
@@ -251,6 +221,10 @@ impl<S, R> Pairing<S, R> {
             sender: None,
             receivers: Vec::new(),
         })
+    }
+
+    fn came(&mut self, key: &str, id: Id) -> Came<S, R> {
+        self.complete(key).map_or(Came::Waits(id), Came::Completes)
     }
 
     /// Establishes the pair if all are there.

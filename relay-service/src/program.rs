@@ -27,10 +27,7 @@ pub fn run() -> ExitCode {
 
 fn start(arguments: Arguments) -> anyhow::Result<()> {
     let serving = arguments.serving()?;
-    let threads = match arguments.worker_threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        count => count,
-    };
+    let threads = arguments::threads(arguments.worker_threads);
     let mut runtime = match threads {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),

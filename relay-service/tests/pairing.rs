@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use relay_service::pairing::{Id, Pair, Pairing, ReceiverCame, Refusal, SenderCame};
+use relay_service::pairing::{Came, Id, Pair, Pairing, Refusal};
 
 const KEYS: [&str; 3] = ["/p/a", "/p/b", "/p/c"];
 const MAX_WAITING: usize = 2;
@@ -108,16 +108,16 @@ proptest! {
                     let receivers = model.on(key).len();
                     match pairing.sender_comes(KEYS[key], n, who) {
                         Err(got) => prop_assert_eq!(Some(got), refusal),
-                        Ok(came) => {
+                        Ok((came, connected)) => {
                             prop_assert_eq!(refusal, None);
+                            prop_assert_eq!(connected, (receivers > 0).then_some(receivers));
                             model.waiting.push((key, n, true, who));
                             match came {
-                                SenderCame::Completes(pair) => {
+                                Came::Completes(pair) => {
                                     prop_assert_eq!(Some(pair), model.complete(key));
                                 }
-                                SenderCame::Waits { id, connected } => {
+                                Came::Waits(id) => {
                                     prop_assert_eq!(model.complete(key), None);
-                                    prop_assert_eq!(connected, (receivers > 0).then_some(receivers));
                                     ids.push((key, id, who));
                                 }
                             }
@@ -135,10 +135,10 @@ proptest! {
                             prop_assert_eq!(told, sender);
                             model.waiting.push((key, n, false, who));
                             match came {
-                                ReceiverCame::Completes(pair) => {
+                                Came::Completes(pair) => {
                                     prop_assert_eq!(Some(pair), model.complete(key));
                                 }
-                                ReceiverCame::Waits(id) => {
+                                Came::Waits(id) => {
                                     prop_assert_eq!(model.complete(key), None);
                                     ids.push((key, id, who));
                                 }

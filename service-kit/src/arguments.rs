@@ -67,6 +67,14 @@ pub fn timeout(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
     }
 }
 
+/// The number of threads that a setting means: 0 is one for each processor.
+pub fn threads(count: usize) -> usize {
+    match count {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    }
+}
+
 /// Checks that a service's public addresses differ from each other and from the admin listener's. `prefix` begins the
 /// names of the variables `ADDR` and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for each. The
 /// error is one line that names the settings.

@@ -1,9 +1,10 @@
-//! Decodes pictures with crates that belong to neither side: `png` for the pixels, `rxing` for the symbol, and
-//! `rqrr` where rxing finds none.
+//! Decodes pictures: `png` for the pixels, and for the symbol `qr-core`, which is fast, else `rxing`, else `rqrr`.
+//! [`decode_pixels_by_others`] leaves out `qr-core`, which the new side draws with.
 //!
-//! Both return the raw bytes of the symbol's segments: Kanji mode as Shift JIS, and without applying an ECI. Neither
+//! All return the raw bytes of the symbol's segments: Kanji mode as Shift JIS, and without applying an ECI. None
 //! guesses a character set, so an equal text is an equal sequence of bytes.
 
+mod by_core;
 mod by_rqrr;
 mod by_rxing;
 
@@ -11,6 +12,7 @@ use std::io::Cursor;
 
 use anyhow::{Context, ensure};
 
+pub use by_core::decode_pixels_by_core;
 pub use by_rqrr::decode_pixels_by_rqrr;
 pub use by_rxing::decode_pixels_by_rxing;
 
@@ -76,10 +78,15 @@ pub fn decode_png(png: &[u8]) -> anyhow::Result<Decoded> {
     decode_pixels(&Pixels::from_png(png)?)
 }
 
-/// Decodes the symbol in a picture; the first of several that can be read.
-///
-/// rxing comes first because it reads a picture of 200 pixels in a hundredth of rqrr's time. Fails with rqrr's error if
-/// no symbol can be read.
+/// Decodes the symbol in a picture; the first of several that can be read. Fails with rqrr's error if no symbol can be
+/// read.
 pub fn decode_pixels(pixels: &Pixels) -> anyhow::Result<Decoded> {
+    decode_pixels_by_core(pixels).map_or_else(|| decode_pixels_by_others(pixels), Ok)
+}
+
+/// Like [`decode_pixels`], with readers that share no code with either side.
+///
+/// rxing comes first because it reads a picture of 200 pixels in a hundredth of rqrr's time.
+pub fn decode_pixels_by_others(pixels: &Pixels) -> anyhow::Result<Decoded> {
     decode_pixels_by_rxing(pixels).map_or_else(|| decode_pixels_by_rqrr(pixels), Ok)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-use super::flood::Flood;
+use super::flood::flood_from;
 use super::scenario::{End, Framing};
 use crate::wire::Head;
 
@@ -22,7 +22,8 @@ pub(super) struct Client {
     received: Vec<u8>,
     body: Body,
     flood: Option<Running>,
-    expected: Flood,
+    /// Bytes of a flood that have been read.
+    read: u64,
 }
 
 struct Running {
@@ -45,14 +46,7 @@ enum Body {
 
 impl Client {
     pub(super) fn new(stream: TcpStream, framing: Option<Framing>) -> Self {
-        Client {
-            stream,
-            framing,
-            received: Vec::new(),
-            body: Body::Head,
-            flood: None,
-            expected: Flood::new(),
-        }
+        Client { stream, framing, received: Vec::new(), body: Body::Head, flood: None, read: 0 }
     }
 
     /// Sends bytes as they are.
@@ -83,13 +77,10 @@ impl Client {
         let sent = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&sent);
         let thread = std::thread::spawn(move || {
-            let mut flood = Flood::new();
-            let mut rest = total;
-            while rest > 0 {
-                let mut piece = vec![0; PIECE.min(usize::try_from(rest).unwrap_or(PIECE))];
-                flood.fill(&mut piece);
+            for at in (0..total).step_by(PIECE) {
+                let piece: Vec<u8> =
+                    flood_from(at).take(PIECE.min((total - at) as usize)).collect();
                 stream.write_all(&framed(framing, &piece))?;
-                rest -= piece.len() as u64;
                 count.fetch_add(piece.len() as u64, Ordering::Relaxed);
             }
             Ok(())
@@ -240,14 +231,17 @@ impl Client {
 
     /// Reads `total` bytes of a flood.
     pub(super) fn read_flood(&mut self, total: u64) -> anyhow::Result<()> {
-        let mut rest = total;
-        while rest > 0 {
-            let bytes = self.next(usize::try_from(rest)?)?;
-            let done = total - rest;
-            ensure!(!bytes.is_empty(), "ended after {done} of {total} bytes");
-            let wrong = self.expected.check(&bytes);
-            ensure!(wrong.is_none(), "another byte at {}", done + wrong.unwrap_or_default() as u64);
-            rest -= bytes.len() as u64;
+        let end = self.read + total;
+        while self.read < end {
+            let bytes = self.next(usize::try_from(end - self.read)?)?;
+            ensure!(!bytes.is_empty(), "ended after {} of {end} bytes", self.read);
+            let wrong = bytes.iter().zip(flood_from(self.read)).position(|(got, due)| *got != due);
+            ensure!(
+                wrong.is_none(),
+                "another byte at {}",
+                self.read + wrong.unwrap_or_default() as u64
+            );
+            self.read += bytes.len() as u64;
         }
         Ok(())
     }

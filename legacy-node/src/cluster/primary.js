@@ -10,7 +10,7 @@ import { formatAddress } from '../config.js';
 import { listen } from '../http/listen.js';
 import { shutDown, stopSignal } from '../lifecycle.js';
 import { StartupError } from '../startup-error.js';
-import { ClusterMetrics } from './worker-metrics.js';
+import { createClusterMetrics } from './worker-metrics.js';
 
 /** A worker that lived this long is replaced at once when it dies. */
 const STABLE_MS = 10_000;
@@ -24,11 +24,11 @@ export async function runPrimary(config, logger) {
   const signalled = stopSignal();
   const register = new Registry();
   collectDefaultMetrics({ register });
-  const metrics = new ClusterMetrics(register);
-  const pool = new WorkerPool({ config, logger, metrics });
+  const metrics = createClusterMetrics(register);
+  const pool = createPool({ config, logger, metrics });
 
   const admin = createAdminServer({
-    isReady: () => pool.isServing(),
+    isReady: pool.isServing,
     renderMetrics: () => metrics.render(pool.connected()),
     logger,
   });
@@ -47,35 +47,26 @@ export async function runPrimary(config, logger) {
     signal: await signalled,
     config,
     logger,
-    markNotReady: () => pool.markStopping(),
-    stop: () => pool.stop(),
+    markNotReady: pool.markStopping,
+    stop: pool.stop,
   });
 }
 
-class WorkerPool {
-  #config;
-  #logger;
-  #metrics;
-  #serving = new Set();
-  #stopping = false;
-  #quickDeaths = 0;
-  #workerEnv;
-  #address;
-
-  constructor({ config, logger, metrics }) {
-    this.#config = config;
-    this.#logger = logger;
-    this.#metrics = metrics;
-    this.#workerEnv = { ...config.typed };
-  }
-
-  isServing() {
-    return this.#serving.size > 0 && !this.#stopping;
-  }
-
-  connected() {
-    return Object.values(cluster.workers).filter((worker) => worker.isConnected());
-  }
+/** The workers: starts them, replaces those that die, and ends all. */
+function createPool({ config, logger, metrics }) {
+  const workerEnv = { ...config.typed };
+  const serving = new Set();
+  let stopping = false;
+  let quickDeaths = 0;
+  let address;
+  const workers = () => Object.values(cluster.workers);
+  return {
+    isServing: () => serving.size > 0 && !stopping,
+    connected: () => workers().filter((worker) => worker.isConnected()),
+    start,
+    markStopping,
+    stop,
+  };
 
   /**
    * Forks the workers; all must start. The first one starts alone, so that one process creates the
@@ -83,70 +74,68 @@ class WorkerPool {
    * @returns {Promise<{host, port}>} the address they share
    * @throws {StartupError} with the reason of the worker that failed
    */
-  async start() {
+  async function start() {
     // Workers get their settings from the environment, not from flags.
     cluster.setupPrimary({ args: [] });
-    const { port } = await firstAddress(this.#fork());
-    this.#address = { host: this.#config.addr.host, port };
-    const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork());
+    const { port } = await firstAddress(fork());
+    address = { host: config.addr.host, port };
+    const others = Array.from({ length: config.workers - 1 }, fork);
     await Promise.all(others.map(firstAddress));
-    for (const worker of Object.values(cluster.workers)) this.#watch(worker);
-    return this.#address;
+    for (const worker of workers()) watch(worker);
+    return address;
   }
 
-  markStopping() {
-    this.#stopping = true;
+  function markStopping() {
+    stopping = true;
   }
 
   /** Drains all workers and kills those that do not exit in time. */
-  async stop() {
-    this.#stopping = true;
-    await Promise.all(Object.values(cluster.workers).map((worker) => this.#end(worker)));
+  async function stop() {
+    markStopping();
+    await Promise.all(workers().map(end));
   }
 
-  async #end(worker) {
+  async function end(worker) {
     const kill = () => {
-      this.#logger.warn({ worker_pid: worker.process.pid }, 'worker killed: it did not stop');
+      logger.warn({ worker_pid: worker.process.pid }, 'worker killed: it did not stop');
       worker.process.kill('SIGKILL');
     };
-    const timer = setTimeout(kill, this.#config.drainTimeoutMs + EXIT_GRACE_MS);
+    const timer = setTimeout(kill, config.drainTimeoutMs + EXIT_GRACE_MS);
     const exited = worker.isDead() || once(worker, 'exit');
     if (worker.isConnected()) worker.send({ type: 'drain' }, () => {});
     await exited;
     clearTimeout(timer);
   }
 
-  #fork() {
+  function fork() {
     // Workers that ask for the same address, port 0 included, share a listener until the last one
     // exits. After that, port 0 would give another port: ask for the bound one.
-    if (this.#address && Object.keys(cluster.workers).length === 0) {
-      this.#workerEnv.ADDR = formatAddress(this.#address);
-    }
-    const worker = cluster.fork(this.#workerEnv);
-    worker.on('message', ({ type }) => type === 'serving' && this.#serving.add(worker.id));
+    if (address && workers().length === 0) workerEnv.ADDR = formatAddress(address);
+    const worker = cluster.fork(workerEnv);
+    worker.on('message', ({ type }) => type === 'serving' && serving.add(worker.id));
     worker.on('exit', () => {
-      this.#serving.delete(worker.id);
-      this.#metrics.retire(worker);
+      serving.delete(worker.id);
+      metrics.retire(worker);
     });
     return worker;
   }
 
   /** Replaces the worker when it dies; the wait doubles while replacements die young. */
-  #watch(worker) {
+  function watch(worker) {
     const bornAt = performance.now();
     worker.once('exit', (code, signal) => {
-      if (this.#stopping) return;
+      if (stopping) return;
       const young = performance.now() - bornAt < STABLE_MS;
-      this.#quickDeaths = young ? this.#quickDeaths + 1 : 0;
+      quickDeaths = young ? quickDeaths + 1 : 0;
       const backoffMs = young
-        ? Math.min(FIRST_BACKOFF_MS * 2 ** (this.#quickDeaths - 1), LONGEST_BACKOFF_MS)
+        ? Math.min(FIRST_BACKOFF_MS * 2 ** (quickDeaths - 1), LONGEST_BACKOFF_MS)
         : 0;
-      this.#logger.warn(
+      logger.warn(
         { worker_pid: worker.process.pid, code, signal, backoff_seconds: backoffMs / 1000 },
         'worker died',
       );
       setTimeout(() => {
-        if (!this.#stopping) this.#watch(this.#fork());
+        if (!stopping) watch(fork());
       }, backoffMs);
     });
   }

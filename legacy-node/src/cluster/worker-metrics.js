@@ -18,38 +18,34 @@ export function answerMetricsRequests(register) {
   });
 }
 
-/** In the primary: collects the workers' metrics and sums them. */
-export class ClusterMetrics {
-  #register;
-  #latest = new Map();
-  #departed = [];
-  #nextId = 0;
-
-  /** @param register the primary's own registry */
-  constructor(register) {
-    this.#register = register;
-  }
+/**
+ * In the primary: collects the workers' metrics and sums them.
+ * @param register the primary's own registry
+ */
+export function createClusterMetrics(register) {
+  const latest = new Map();
+  let departed = [];
+  let nextId = 0;
+  return { render, retire };
 
   /** @returns {Promise<string>} Prometheus text of primary and workers together */
-  async render(workers) {
-    await Promise.all(workers.map((worker) => this.#ask(worker)));
-    const own = (await this.#register.getMetricsAsJSON()).flatMap(primaryPart);
-    const parts = [own, this.#departed, ...this.#latest.values()];
-    return AggregatorRegistry.aggregate(parts).metrics();
+  async function render(workers) {
+    await Promise.all(workers.map(ask));
+    const own = (await register.getMetricsAsJSON()).flatMap(primaryPart);
+    return AggregatorRegistry.aggregate([own, departed, ...latest.values()]).metrics();
   }
 
   /** Keeps the last known counts of a worker that exited and drops its gauges. */
-  async retire(worker) {
-    const last = this.#latest.get(worker.id);
+  async function retire(worker) {
+    const last = latest.get(worker.id);
     if (!last) return;
-    this.#latest.delete(worker.id);
+    latest.delete(worker.id);
     const counts = last.filter(({ type }) => type === 'counter' || type === 'histogram');
-    const sum = AggregatorRegistry.aggregate([this.#departed, counts]);
-    this.#departed = await sum.getMetricsAsJSON();
+    departed = await AggregatorRegistry.aggregate([departed, counts]).getMetricsAsJSON();
   }
 
-  #ask(worker) {
-    const id = this.#nextId++;
+  function ask(worker) {
+    const id = nextId++;
     return new Promise((resolve) => {
       const finish = () => {
         clearTimeout(timeout);
@@ -59,7 +55,7 @@ export class ClusterMetrics {
       };
       const onMessage = (message) => {
         if (message.type !== MESSAGE.answer || message.id !== id) return;
-        this.#latest.set(worker.id, message.metrics);
+        latest.set(worker.id, message.metrics);
         finish();
       };
       const timeout = setTimeout(finish, ANSWER_TIMEOUT_MS);

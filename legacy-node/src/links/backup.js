@@ -17,7 +17,6 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'libsql';
@@ -177,10 +176,10 @@ function removeLeftovers(dataDir) {
 
 /** Passes everything on and feeds it to a hash. */
 function tap(hash) {
-  return new Transform({
-    transform(chunk, _encoding, done) {
+  return async function* (chunks) {
+    for await (const chunk of chunks) {
       hash.update(chunk);
-      done(null, chunk);
-    },
-  });
+      yield chunk;
+    }
+  };
 }

@@ -4,8 +4,6 @@
  */
 
 export const MAX_TEXT_BYTES = 512;
-// ignoreBOM keeps a leading byte order mark, which is part of the text.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * @param {string} target request target as received, such as `/qrcode?text=a%20b`; ASCII, because
@@ -17,10 +15,10 @@ export function readText(target) {
   const values = textValues(target);
   if (!values.some((value) => value !== '')) return { error: 'missing "text" query param' };
   if (values.length > 1) return { error: 'text must be given once' };
-  const bytes = percentDecode(values[0]);
-  const text = bytes && decodeUtf8(bytes);
+  const text = decode(values[0]);
   if (text === undefined) return { error: 'text must be valid UTF-8' };
-  if (bytes.length > MAX_TEXT_BYTES) return { error: `text must be <= ${MAX_TEXT_BYTES} bytes` };
+  if (Buffer.byteLength(text) > MAX_TEXT_BYTES)
+    return { error: `text must be <= ${MAX_TEXT_BYTES} bytes` };
   return { text };
 }
 
@@ -29,30 +27,16 @@ function textValues(target) {
   const query = /^[^?#]*\?([^#]*)/.exec(target)?.[1] ?? '';
   const values = [];
   for (const pair of query.split('&')) {
-    const split = pair.indexOf('=');
-    const name = split < 0 ? pair : pair.slice(0, split);
-    if (isTextName(name)) values.push(split < 0 ? '' : pair.slice(split + 1));
+    const [name, value = ''] = pair.split(/=(.*)/s);
+    if (decode(name) === 'text') values.push(value);
   }
   return values;
 }
 
-function isTextName(rawName) {
-  const bytes = percentDecode(rawName);
-  return bytes?.toString('latin1') === 'text';
-}
-
-/** Bytes of a form-encoded value, or undefined where an escape is broken. */
-function percentDecode(raw) {
-  if (/%(?![0-9A-Fa-f]{2})/.test(raw)) return undefined;
-  const decoded = raw
-    .replaceAll('+', ' ')
-    .replace(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(decoded, 'latin1');
-}
-
-function decodeUtf8(bytes) {
+/** The text of a form-encoded value; undefined if an escape is broken, or the bytes are not UTF-8. */
+function decode(raw) {
   try {
-    return utf8.decode(bytes);
+    return decodeURIComponent(raw.replaceAll('+', ' '));
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@
  * the two can be compared.
  */
 import { Counter, Gauge, Histogram } from 'prom-client';
+import { metric } from '../metrics.js';
 
 /** Histogram bounds in seconds, wide enough for times that people take. */
 const BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1800];
@@ -77,21 +78,18 @@ export function createCounts() {
 }
 
 function counter(name, help, ends) {
-  const made = new Counter({ name, help, labelNames: ends ? ['end'] : [], registers: [] });
+  const made = metric(Counter, name, help, { labelNames: ends ? ['end'] : [] });
   // `rate` misses a series' first value, so each begins at 0.
   for (const end of ends ?? []) made.inc({ end }, 0);
   return made;
 }
 
 function histogram(name, help) {
-  return new Histogram({ name, help, buckets: BUCKETS, registers: [] });
+  return metric(Histogram, name, help, { buckets: BUCKETS });
 }
 
 function gauge(name, help, value) {
-  return new Gauge({
-    name,
-    help,
-    registers: [],
+  return metric(Gauge, name, help, {
     collect() {
       this.set(value());
     },

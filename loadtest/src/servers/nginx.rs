@@ -39,7 +39,7 @@ pub(crate) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
         _ => {
             // The mirror of the route files.
             let mirror = Share::percent(10)?;
-            let change = |it: &mut Settings| it.mirror = Some(mirror);
+            let change = |it: &mut Settings| it.wanted.mirror = Some(mirror);
             let stack = Stack::start(&built("carve")?, Some(&demonstration()), change)?;
             difference(&|requests| count_nginx(&stack, counted, requests, cores))?
         }

@@ -147,7 +147,7 @@ impl Server {
         match &self.stack {
             None => Ok(self.process.iter().map(Process::root).collect()),
             Some(stack) => {
-                let pid = |part| Ok(stack.pid_of(part)?.as_raw_nonzero().get());
+                let pid = |part| Ok(stack.supervisor.pid_of(part)?.as_raw_nonzero().get());
                 parts.into_iter().map(pid).collect()
             }
         }

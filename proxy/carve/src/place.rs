@@ -115,7 +115,8 @@ impl Reports {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OnRoute {
     /// The route; needed only if there are several
-    route: Option<String>,
+    #[arg(index = 1)]
+    pub(crate) route: Option<String>,
     #[command(flatten)]
     pub(crate) place: Place,
 }
@@ -127,7 +128,7 @@ impl OnRoute {
 
     /// As [`OnRoute::nginx`], for a command that changes something: records who runs it, and why.
     pub(crate) fn nginx_because(&self, why: &ReasonArgs) -> anyhow::Result<NginxHandle> {
-        self.place.nginx_because(self.route.as_deref(), why)
+        Ok(self.place.acting(self.nginx()?, &why.reason))
     }
 
     /// The nginx of a rollback. To be fast, on a cluster it copies nothing, and does not check that a named route
@@ -194,17 +195,8 @@ impl Place {
         Ok(NginxHandle { nginx: Nginx::here(dir, route, self.admin()?), _copy: None })
     }
 
-    /// As [`Place::nginx`], for a command that changes something: records who runs it, and why.
-    pub(crate) fn nginx_because(
-        &self,
-        route: Option<&str>,
-        why: &ReasonArgs,
-    ) -> anyhow::Result<NginxHandle> {
-        Ok(self.acting(self.nginx(route)?, &why.reason))
-    }
-
     /// Records who runs the command, and why, and starts the webhooks.
-    pub(crate) fn acting(&self, mut located: NginxHandle, reason: &str) -> NginxHandle {
+    fn acting(&self, mut located: NginxHandle, reason: &str) -> NginxHandle {
         let by = By { actor: self.actor(), reason: reason.to_owned() };
         located.nginx = located.nginx.clone().acting(by, self.webhooks());
         located

@@ -198,7 +198,7 @@ impl Place {
         let stack = start(|it| {
             it.routes = routes.path().to_owned();
             it.sides = Some(Sides { old: url(&old), new: url(&new) });
-            it.mirror = Some(Share::ALL);
+            it.wanted.mirror = Some(Share::ALL);
         });
         Place { stack, new, old, _routes: routes }
     }

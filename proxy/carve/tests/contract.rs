@@ -19,7 +19,7 @@ fn check(base: &str, options: &Options) {
 
 #[test]
 fn the_contract_holds_for_the_old_side_and_at_half() {
-    let stack = support::start(|it| it.split = Some(Share::percent(50).unwrap()));
+    let stack = support::start(|it| it.wanted.share = Some(Share::percent(50).unwrap()));
     check(&format!("http://{}", stack.settings().addresses.of("old")), &by(&["legacy-node"]));
     check(&stack.url(), &by(&["qr-service", "legacy-node"]));
 }

@@ -69,7 +69,7 @@ fn killing_qr_service_under_load_loses_no_request() {
             stack.signal_part("qr-service", Signal::KILL).unwrap();
             assert!(grows(|| served().0), "new serves again once it is restarted");
         }
-        stack.stop_part("qr-service").unwrap();
+        stack.supervisor.stop_part("qr-service").unwrap();
         assert!(grows(|| served().1), "old serves while new is gone");
         stack.start_part("qr-service").unwrap();
         assert!(grows(|| served().0), "new serves again");
@@ -86,7 +86,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     let stack = start(|_| {});
     let url = format!("{}/qrcode?text=a", stack.url());
     stack.signal_part("qr-service", Signal::STOP).unwrap();
-    let pid = stack.pid_of("qr-service").unwrap().as_raw_nonzero().get().cast_unsigned();
+    let pid = stack.supervisor.pid_of("qr-service").unwrap().as_raw_nonzero().get().cast_unsigned();
     assert!(holds_within(Duration::from_secs(10), || has_stopped(pid)));
     let ask = || {
         let answer = get(&url, &[]);
@@ -111,7 +111,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
 #[test]
 fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let stack = start(|_| {});
-    stack.stop_part("legacy-node").unwrap();
+    stack.supervisor.stop_part("legacy-node").unwrap();
     let url = stack.url();
 
     for split in [Share::ALL, Share::NONE] {
@@ -142,7 +142,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let error: serde_json::Value = serde_json::from_slice(&api.body).unwrap();
     assert_eq!(error["error"]["code"], "unavailable");
 
-    stack.stop_part("qr-service").unwrap();
+    stack.supervisor.stop_part("qr-service").unwrap();
     let none = get(&format!("{url}/qrcode?text=a"), &[]);
     assert_eq!((none.status, none.text().as_str()), (502, "service unavailable, try again"));
     assert_eq!(none.header("cache-control"), "no-store");
@@ -176,7 +176,7 @@ mod nightly {
     fn a_supervisor_that_reads_no_log_stops_no_client_of_nginx() {
         const REQUESTS: usize = 2000; // nginx' lines of 150 requests fill a pipe
         let stack = start(|_| {});
-        let supervisor = stack.pid().unwrap();
+        let supervisor = stack.supervisor.pid().unwrap();
         // nginx itself answers these, since the sides' logs have pipes of their own.
         let ask = || {
             let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
@@ -200,7 +200,7 @@ mod nightly {
         let mut processes: Vec<Pid> = Vec::new();
         let parts = stack.settings().parts().unwrap();
         for part in &parts {
-            let pid = stack.pid_of(part).unwrap();
+            let pid = stack.supervisor.pid_of(part).unwrap();
             processes.push(pid);
             let children = format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero());
             let children = std::fs::read_to_string(children).unwrap();
@@ -209,7 +209,7 @@ mod nightly {
             );
         }
         assert!(processes.len() >= parts.len() + 3, "with workers of legacy-node and nginx");
-        kill_process(stack.pid().unwrap(), Signal::KILL).unwrap();
+        kill_process(stack.supervisor.pid().unwrap(), Signal::KILL).unwrap();
         // A zombie counts as ended too.
         let stat = |pid: &Pid| std::fs::read_to_string(format!("/proc/{pid}/stat"));
         let gone = |pid: &Pid| stat(pid).map_or(true, |stat| stat.contains(") Z "));

@@ -17,7 +17,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 #[test]
 fn a_request_is_followed_through_all_logs_by_its_id() {
-    let stack = start(|it| it.mirror = Some(Share::ALL));
+    let stack = start(|it| it.wanted.mirror = Some(Share::ALL));
     a_compared_one_is_in_the_logs_of_all_three(&stack);
     a_fallback_is_named_in_both_logs_that_have_it(&stack);
 }
@@ -40,7 +40,7 @@ fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
 }
 
 fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
-    stack.stop_part("qr-service").unwrap();
+    stack.supervisor.stop_part("qr-service").unwrap();
     ask(stack, "followed-2");
     let of_nginx = lines_of(stack, "nginx", "followed-2", 1).remove(0);
     let of_node = log_lines(stack.settings(), "legacy-node", "followed-2", 1);
@@ -57,7 +57,7 @@ fn of_a_share_every_fallback_is_logged() {
     for number in 0..count {
         ask(&stack, &format!("sampled-{number}-new"));
     }
-    stack.stop_part("qr-service").unwrap();
+    stack.supervisor.stop_part("qr-service").unwrap();
     for number in 0..count {
         ask(&stack, &format!("sampled-{number}-old"));
     }

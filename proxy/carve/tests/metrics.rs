@@ -19,7 +19,7 @@ type Exposed = BTreeMap<String, Labels>;
 #[test]
 fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_durations() {
     let stack = start(|it| {
-        (it.split, it.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
+        (it.wanted.share, it.wanted.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
     });
     for side in ["new", "old"] {
         let headers = [("X-Route-Arm", side), ("X-Request-Id", "an-exemplar")];

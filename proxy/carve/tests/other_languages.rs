@@ -30,7 +30,8 @@ fn pass_on_a_stack(file: &str, change: impl FnOnce(&mut Settings), more: Environ
 
 fn live_page(more: Environment) {
     let (split, mirror) = (Share::percent(50).unwrap(), Share::percent(25).unwrap());
-    let change = |it: &mut Settings| (it.split, it.mirror) = (Some(split), Some(mirror));
+    let change =
+        |it: &mut Settings| (it.wanted.share, it.wanted.mirror) = (Some(split), Some(mirror));
     pass_on_a_stack("dashboards/live/test/browser.test.js", change, more);
 }
 

@@ -52,7 +52,7 @@ fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
 /// Each of its threads is a batch process for the kernel.
 fn qr_service_does_not_interrupt_nginx(stack: &Stack) {
     const SCHED_BATCH: &str = "3"; // sched(7)
-    let pid = stack.pid_of("qr-service").unwrap().as_raw_nonzero();
+    let pid = stack.supervisor.pid_of("qr-service").unwrap().as_raw_nonzero();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
         let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
         // Field 41 of proc_pid_stat(5), counted from the second, which may contain spaces.

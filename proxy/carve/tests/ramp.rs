@@ -13,7 +13,7 @@ use crate::support::{EndsLoad, built, get, holds_within, said, share};
 /// A stack whose old side serves everything, and which mirrors everything, with this program as qr-service.
 fn start(qr_service: &str) -> Stack {
     support::start(|it| {
-        (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
+        (it.wanted.share, it.wanted.mirror) = (Some(Share::NONE), Some(Share::ALL));
         support::set(it, "qr_service", built(qr_service).to_str().unwrap());
     })
 }

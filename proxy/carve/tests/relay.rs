@@ -55,7 +55,7 @@ fn metrics(stack: &Stack) -> String {
 
 #[test]
 fn pairs_meet_while_the_share_moves_and_parts_fail() {
-    let stack = start(|it| it.split = Some(Share::NONE));
+    let stack = start(|it| it.wanted.share = Some(Share::NONE));
     let body = vec![b'x'; 3_000_000];
     assert_eq!(pair(&stack, "first", &body), (body.clone(), "legacy-node".to_owned()));
 
@@ -69,7 +69,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     assert_eq!(pair(&stack, "second", b"hello").1, "relay-service");
 
     // If one home is down, the other one answers for it, and a new share needs only the other one.
-    stack.stop_part("relay-home").unwrap();
+    stack.supervisor.stop_part("relay-home").unwrap();
     assert_eq!(pair(&stack, "third", b"hello").1, "relay-service");
     set_share(&stack, 0);
     assert_eq!(pair(&stack, "fourth", b"hello").1, "legacy-node");
@@ -77,7 +77,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     stack.start_part("relay-home").unwrap();
 
     // A side that is down gets no new key. The supervisor starts it again.
-    stack.stop_part("relay-service").unwrap();
+    stack.supervisor.stop_part("relay-service").unwrap();
     assert_eq!(pair(&stack, "fifth", b"hello").1, "legacy-node");
     stack.start_part("relay-service").unwrap();
     stack.signal_part("legacy-relay", Signal::KILL).unwrap();

@@ -1,6 +1,7 @@
 //! The HTTP client. It sends requests to both sides over kept connections and measures both in the same way.
 
 use std::error::Error;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 use tokio::time::timeout;
 
-use crate::content::{Collector, Content, DecodeError, Limits, TooLong, decoded};
+use crate::content::{Collector, Content, Limits, decoded};
 use crate::mirrored::{MirroredRequest, REQUEST_ID, SHADOW_MARK};
 use crate::routes::ComparedRoute;
 #[cfg(feature = "tls")]
@@ -79,9 +80,11 @@ impl ReceivedAnswer {
     fn decoded(self, limits: &Limits) -> Result<Self, Failure> {
         match decoded(&self.headers, self.content, limits) {
             Ok(content) => Ok(ReceivedAnswer { content, ..self }),
-            Err(DecodeError::TooLong) => Err(too_large(self.status, limits)),
-            Err(DecodeError::Broken(why)) => {
-                let detail = format!("content-encoding {why}");
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                Err(too_large(self.status, limits))
+            }
+            Err(error) => {
+                let detail = format!("content-encoding {error}");
                 Err(Failure { reason: Reason::Broken, detail, status: Some(self.status) })
             }
         }
@@ -209,7 +212,7 @@ impl Client {
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| failure(Reason::Broken, &error))?;
             let data = frame.data_ref().map_or(&[][..], |data| &data[..]);
-            collector.push(data).map_err(|TooLong| too_large(status, limits))?;
+            collector.push(data).map_err(|_| too_large(status, limits))?;
         }
         if matches!(status.as_u16(), 502..=504) {
             let detail = format!("status {}", status.as_u16());

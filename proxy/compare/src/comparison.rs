@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use crate::client::{Client, ReceivedAnswer, Reply};
 use crate::mirrored::MirroredRequest;
-use crate::result::{self, Outcome, PairResult};
+use crate::result::{self, Outcome, PairResult, Side};
 use crate::routes::ComparedRoute;
-use crate::side::Side;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 use route::SideUrl;
 use service_kit::Serving;
-use service_kit::arguments::{check_listeners, time, timeout};
+use service_kit::arguments::{Usage, check_listeners, time, timeout};
 
 use crate::client::Client;
 use crate::queue::Pace;
@@ -82,25 +82,14 @@ pub struct Arguments {
     pub(crate) log_level: tracing::Level,
 }
 
-/// The checked settings, with the routes that they name.
-#[derive(Clone, Debug)]
-pub struct Config {
-    pub(crate) settings: Arguments,
-    pub(crate) client: Client,
-    pub(crate) routes: Vec<Arc<ComparedRoute>>,
-}
-
 impl Arguments {
-    /// Checks the settings against each other and reads the routes. An error names the flag and the variable.
-    pub fn check(self) -> Result<Config, String> {
-        check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
-        let loaded = routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)
-            .and_then(|(carve, routes)| {
-                Ok((Client::new(carve.app.authorities_file(), &routes)?, routes))
-            });
-        let (client, routes) =
-            loaded.map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
-        Ok(Config { settings: self, client, routes })
+    /// Checks the settings against each other. Reads the routes that they name, and makes the client for their sides. An
+    /// error names the flag and the variable.
+    pub(crate) fn check(&self) -> Result<(Client, Vec<Arc<ComparedRoute>>), Usage> {
+        check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr).map_err(Usage)?;
+        routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)
+            .and_then(|(carve, it)| Ok((Client::new(carve.app.authorities_file(), &it)?, it)))
+            .map_err(|error| Usage(format!("--routes (SHADOW_ROUTES): {error:#}")))
     }
 
     pub(crate) fn pace(&self) -> Pace {

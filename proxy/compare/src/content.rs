@@ -1,5 +1,6 @@
 //! The body of an answer: limited in length, decoded, and kept only if it is short or the judge needs it.
 
+use std::io::ErrorKind::FileTooLarge;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
@@ -51,10 +52,6 @@ impl Content {
     }
 }
 
-/// The body is longer than [`Limits::max_bytes`].
-#[derive(Debug)]
-pub(crate) struct TooLong;
-
 /// Takes a body piece by piece.
 #[derive(Debug)]
 pub(crate) struct Collector {
@@ -63,7 +60,6 @@ pub(crate) struct Collector {
     digest: Option<Digest>,
     max_bytes: u64,
     kept_bytes: u64,
-    is_too_long: bool,
 }
 
 impl Collector {
@@ -81,10 +77,11 @@ impl Collector {
     }
 
     fn new(max_bytes: u64, kept_bytes: u64) -> Self {
-        Collector { kept: Vec::new(), digest: None, max_bytes, kept_bytes, is_too_long: false }
+        Collector { kept: Vec::new(), digest: None, max_bytes, kept_bytes }
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    /// Fails with [`FileTooLarge`] if the body is longer than [`Limits::max_bytes`].
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = (self.kept.len() + bytes.len()) as u64;
         if self.digest.is_none() && length <= self.kept_bytes.min(self.max_bytes) {
             self.kept.extend_from_slice(bytes);
@@ -93,8 +90,7 @@ impl Collector {
         let kept = std::mem::take(&mut self.kept);
         let digest = self.digest.get_or_insert_with(|| Digest::of(&kept));
         digest.push(bytes);
-        self.is_too_long = digest.bytes() > self.max_bytes;
-        if self.is_too_long { Err(TooLong) } else { Ok(()) }
+        if digest.bytes() > self.max_bytes { Err(FileTooLarge.into()) } else { Ok(()) }
     }
 
     pub(crate) fn finish(self) -> Content {
@@ -104,8 +100,7 @@ impl Collector {
 
 impl Write for Collector {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.push(bytes).map_err(|TooLong| io::Error::from(io::ErrorKind::FileTooLarge))?;
-        Ok(bytes.len())
+        self.push(bytes).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -113,21 +108,14 @@ impl Write for Collector {
     }
 }
 
-/// Why a body could not be decoded.
-#[derive(Debug)]
-pub(crate) enum DecodeError {
-    TooLong,
-    /// The coding and the decoder's error.
-    Broken(String),
-}
-
 /// Decodes a body by its Content-Encoding (RFC 9110, 8.4), last coding first, up to the first unknown one. Fails if the
-/// body is broken, or longer than the limit when decoded.
+/// body is broken, with the coding and the decoder's error, or with [`FileTooLarge`] if it is longer than the limit when
+/// decoded.
 pub(crate) fn decoded(
     headers: &HeaderMap,
     content: Content,
     limits: &Limits,
-) -> Result<Content, DecodeError> {
+) -> io::Result<Content> {
     let mut content = content;
     let codings: Vec<String> = headers
         .get_all(CONTENT_ENCODING)
@@ -149,8 +137,8 @@ pub(crate) fn decoded(
         match decode(coding, encoded, &mut collector) {
             None => break,
             Some(Ok(())) => content = collector.finish(),
-            Some(Err(_)) if collector.is_too_long => return Err(DecodeError::TooLong),
-            Some(Err(error)) => return Err(DecodeError::Broken(format!("{coding}: {error}"))),
+            Some(Err(error)) if error.kind() == FileTooLarge => return Err(error),
+            Some(Err(error)) => return Err(io::Error::other(format!("{coding}: {error}"))),
         }
     }
     Ok(content)
@@ -191,8 +179,7 @@ fn zstd(mut encoded: &[u8], to: &mut Collector) -> io::Result<()> {
             StreamingDecoder::new(encoded).map_err(|error| invalid(error.to_string()))?;
         // The decoder keeps a single-segment frame in memory as a whole, so its size is checked first.
         if decoder.decoder.content_size() > to.max_bytes {
-            to.is_too_long = true;
-            return Err(io::ErrorKind::FileTooLarge.into());
+            return Err(FileTooLarge.into());
         }
         io::copy(&mut decoder, to)?;
         encoded = decoder.into_inner();

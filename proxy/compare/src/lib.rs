@@ -22,20 +22,23 @@ mod record;
 mod result;
 mod routes;
 mod service;
-mod side;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod unix;
 
 use anyhow::Context;
-pub use config::{Arguments, Config};
+pub use config::Arguments;
 pub use offline::Options;
 pub use offline::report::{Form, Report};
 
-/// Runs the service until SIGTERM or SIGINT. Fails if a port cannot be bound or the comparisons stop by themselves.
-pub fn run(config: Config) -> anyhow::Result<()> {
-    let at_once = config.settings.pace().concurrency * config.routes.len().max(1);
-    runtime(at_once)?.block_on(service::run(config))
+impl Arguments {
+    /// Runs the service until SIGTERM or SIGINT. Fails if a setting is not valid, a port cannot be bound or the
+    /// comparisons stop by themselves.
+    pub fn run(self) -> anyhow::Result<()> {
+        let (client, routes) = self.check()?;
+        let at_once = self.pace().concurrency * routes.len().max(1);
+        runtime(at_once)?.block_on(service::run(self, client, routes))
+    }
 }
 
 /// Compares the answers to each request of a file, one after the other. Fails if the file or the routes cannot be read.

@@ -23,13 +23,11 @@ use crate::client::Reason;
 use crate::comparison::{Comparison, Noise};
 use crate::name_counts::NameCounts;
 use crate::pairs::{Event, Thresholds, Timing};
-use crate::result::Outcome;
+use crate::result::{Outcome, Side};
 use crate::routes::ComparedRoute;
-use crate::side::Side;
 
-type Name = Arc<str>;
 /// The route, and other labels.
-type Labels<const N: usize> = ([(&'static str, Name); 1], [(&'static str, &'static str); N]);
+type Labels = Vec<(&'static str, String)>;
 
 /// The classes of statuses, by their first digit.
 const CLASSES: [(u16, &str); 4] = [(2, "2xx"), (3, "3xx"), (4, "4xx"), (5, "5xx")];
@@ -37,12 +35,9 @@ const CLASSES: [(u16, &str); 4] = [(2, "2xx"), (3, "3xx"), (4, "4xx"), (5, "5xx"
 /// The most classes of a route that are counted by name.
 const MOST_CLASSES: usize = 100;
 
-fn of<const N: usize>(route: &Name, others: [(&'static str, &'static str); N]) -> Labels<N> {
-    ([("route", Arc::clone(route))], others)
-}
-
-fn of_kind(route: &Name, kind: &str) -> [(&'static str, Name); 2] {
-    [("route", Arc::clone(route)), ("kind", Arc::from(kind))]
+fn of<const N: usize>(route: &str, others: [(&'static str, &str); N]) -> Labels {
+    let all = [("route", route)].into_iter().chain(others);
+    all.map(|(label, value)| (label, value.to_owned())).collect()
 }
 
 /// Long texts of help.
@@ -61,19 +56,19 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
 
 pub(crate) struct Metrics {
     registry: Registry,
-    comparisons: Family<Labels<1>, Counter>,
-    noise: Family<Labels<1>, Counter>,
-    classes: Family<[(&'static str, Name); 3], Counter>,
-    mismatches: Family<[(&'static str, Name); 2], Counter>,
-    failures: Family<Labels<2>, Counter>,
-    pairs: Family<Labels<0>, Counter>,
-    discordant: Family<Labels<2>, Counter>,
-    answers: Family<Labels<2>, Counter>,
+    comparisons: Family<Labels, Counter>,
+    noise: Family<Labels, Counter>,
+    classes: Family<Labels, Counter>,
+    mismatches: Family<Labels, Counter>,
+    failures: Family<Labels, Counter>,
+    pairs: Family<Labels, Counter>,
+    discordant: Family<Labels, Counter>,
+    answers: Family<Labels, Counter>,
     classes_seen: NameCounts,
-    thresholds: Mutex<HashMap<Name, Thresholds>>,
-    seconds: Family<Labels<1>, Histogram>,
-    bytes: Family<Labels<1>, Histogram>,
-    dropped: Family<Labels<0>, Counter>,
+    thresholds: Mutex<HashMap<String, Thresholds>>,
+    seconds: Family<Labels, Histogram>,
+    bytes: Family<Labels, Histogram>,
+    dropped: Family<Labels, Counter>,
     pub(crate) unknown: Counter,
     pub(crate) queue_depth: Gauge,
 }
@@ -82,7 +77,7 @@ impl Metrics {
     pub(crate) fn new(routes: &[Arc<ComparedRoute>]) -> Self {
         let thresholds = |watched: &Arc<ComparedRoute>| {
             let margin = watched.route.file.shadow.slower.clone();
-            (Arc::from(watched.name()), Thresholds::new(margin))
+            (watched.name().to_owned(), Thresholds::new(margin))
         };
         let mut registry = Registry::default();
         registry.register_collector(Box::new(ProcessCollector));
@@ -121,7 +116,7 @@ impl Metrics {
 
     /// Creates every series of a route. Drops each guard at once, since it locks the family.
     fn make_series(&self, watched: &ComparedRoute) {
-        let route = &Name::from(watched.name());
+        let route = watched.name();
         drop(self.dropped.get_or_create(&of(route, [])));
         drop(self.pairs.get_or_create(&of(route, [])));
         for result in Outcome::VARIANTS {
@@ -131,7 +126,7 @@ impl Metrics {
             drop(self.noise.get_or_create(&of(route, [("result", result)])));
         }
         for kind in watched.judge.kinds() {
-            drop(self.mismatches.get_or_create(&of_kind(route, kind.as_str())));
+            drop(self.mismatches.get_or_create(&of(route, [("kind", kind.as_str())])));
         }
         for side in Side::VARIANTS.iter().map(Side::into_str) {
             drop(self.seconds.get_or_create(&of(route, [("side", side)])));
@@ -151,7 +146,7 @@ impl Metrics {
     }
 
     pub(crate) fn drop_one(&self, route: &str) {
-        self.dropped.get_or_create(&of(&Arc::from(route), [])).inc();
+        self.dropped.get_or_create(&of(route, [])).inc();
     }
 
     /// Counts a pair of answers of the old side.
@@ -161,25 +156,24 @@ impl Metrics {
             Noise::Judged(None) => "match",
             Noise::Judged(Some(_)) => "mismatch",
         };
-        self.noise.get_or_create(&of(&Arc::from(route), [("result", result)])).inc();
+        self.noise.get_or_create(&of(route, [("result", result)])).inc();
     }
 
     /// Counts the answers of a comparison first and then the comparison, so that a scrape that counts the comparison
     /// also counts its answers.
     pub(crate) fn observe(&self, comparison: &Comparison, shape: &str) {
-        let route = &comparison.route;
+        let route = &*comparison.route;
         self.pairs.get_or_create(&of(route, [])).inc();
         let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
         let took = |side| Timing::of(comparison.reply(side));
         let (new, old) = (took(Side::New), took(Side::Old));
-        for (event, worse) in thresholds.entry(Arc::clone(route)).or_default().discordant(new, old)
-        {
+        for (event, worse) in thresholds.entry(route.into()).or_default().discordant(new, old) {
             let labels = [("event", event.into_str()), ("worse", worse.into_str())];
             self.discordant.get_or_create(&of(route, labels)).inc();
         }
         drop(thresholds);
         if let Some(kind) = comparison.verdict.kind() {
-            self.mismatches.get_or_create(&of_kind(route, kind.as_str())).inc();
+            self.mismatches.get_or_create(&of(route, [("kind", kind.as_str())])).inc();
         }
         for &side in Side::VARIANTS {
             let (reply, side) = (comparison.reply(side), ("side", side.into_str()));
@@ -207,11 +201,7 @@ impl Metrics {
             let class = class(shape, answer.status.as_u16(), media_type.unwrap_or_default());
             let is_known = self.classes_seen.count(route, &class).is_some();
             let class = if is_known { &class } else { "others" };
-            let labels = [
-                ("route", Arc::clone(route)),
-                ("class", Name::from(class)),
-                ("result", Name::from(result)),
-            ];
+            let labels = of(route, [("class", class), ("result", result)]);
             self.classes.get_or_create(&labels).inc();
         }
         self.comparisons.get_or_create(&of(route, [("result", result)])).inc();
@@ -229,11 +219,11 @@ struct Judges(Vec<Arc<ComparedRoute>>);
 
 impl Collector for Judges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let starts = Family::<Labels<0>, Counter>::default();
-        let failures = Family::<Labels<1>, Counter>::default();
+        let starts = Family::<Labels, Counter>::default();
+        let failures = Family::<Labels, Counter>::default();
         for watched in &self.0 {
             let Some(stats) = watched.judge.stats() else { continue };
-            let route = &Name::from(watched.name());
+            let route = watched.name();
             starts.get_or_create(&of(route, [])).inc_by(stats.starts);
             let others = [("waiting", stats.waiting), ("busy", stats.busy)];
             for (reason, count) in stats.failures_by_name().chain(others) {

@@ -14,7 +14,7 @@ use route::Slower;
 use strum::{IntoStaticStr, VariantArray};
 
 use crate::client::{ReceivedAnswer, Reply};
-use crate::side::Side;
+use crate::result::Side;
 
 /// How many of the old side's last answers the thresholds are computed from.
 const REMEMBERED: usize = 1000;

@@ -39,9 +39,9 @@ pub(crate) struct Record {
     /// The first difference in words, if texts are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-    /// The listed differences.
+    /// The listed differences, without details unless texts are kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    differences: Vec<DifferenceRecord>,
+    differences: Vec<Difference>,
     /// The number of further differences.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences_not_listed: Option<NonZero<usize>>,
@@ -55,17 +55,6 @@ pub(crate) struct Record {
     target: BodyDigest,
     new: ReplyRecord,
     old: ReplyRecord,
-}
-
-/// A difference, with the differing values if texts are kept.
-#[derive(Clone, Debug, Serialize)]
-struct DifferenceRecord {
-    kind: Kind,
-    /// A header's name, a JSON Pointer, an offset or a line.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    place: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<String>,
 }
 
 /// Length and digest of bytes, and the bytes themselves if texts are kept.
@@ -104,11 +93,10 @@ impl Record {
     pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
         let Comparison { route, asked, time, new, old, verdict, again, .. } = comparison;
         let listed = verdict.differences.as_ref().map_or(&[][..], Differences::listed);
-        let shown = |difference: &Difference| DifferenceRecord {
-            kind: difference.kind.clone(),
-            place: difference.place.clone(),
-            detail: keep_text.then(|| difference.detail.clone()),
-        };
+        let mut differences = listed.to_vec();
+        if !keep_text {
+            differences.iter_mut().for_each(|it| it.detail.clear());
+        }
         Record {
             time: humantime::format_rfc3339_millis(*time).to_string(),
             route: route.to_string(),
@@ -118,7 +106,7 @@ impl Record {
             }),
             kind: verdict.kind(),
             detail: listed.first().filter(|_| keep_text).map(|first| first.detail.clone()),
-            differences: listed.iter().map(shown).collect(),
+            differences,
             differences_not_listed: verdict
                 .differences
                 .as_ref()
@@ -148,7 +136,8 @@ impl fmt::Display for Record {
         }
         write!(f, "; new {}; old {}", self.new, self.old)?;
         for other in self.differences.iter().skip(1) {
-            write!(f, "\n    {}: {}", other.kind, other.detail.as_ref().unwrap_or(&other.place))?;
+            let shown = if other.detail.is_empty() { &other.place } else { &other.detail };
+            write!(f, "\n    {}: {shown}", other.kind)?;
         }
         match self.differences_not_listed {
             None => Ok(()),

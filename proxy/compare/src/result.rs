@@ -15,6 +15,16 @@ use crate::client::{Failure, Reason, ReceivedAnswer, Reply};
 use crate::content::Content;
 use crate::mirrored::MirroredRequest;
 
+/// The two sides that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub(crate) enum Side {
+    /// The side that takes over.
+    New,
+    /// The side to be replaced, which is the reference.
+    Old,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(const_into_str, serialize_all = "snake_case")]

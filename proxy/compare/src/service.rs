@@ -11,16 +11,21 @@ use tokio::sync::oneshot;
 use crate::app;
 use crate::client::Client;
 use crate::comparison::{Comparer, Noise};
-use crate::config::Config;
+use crate::config::Arguments;
 use crate::fields::AllFields;
 use crate::metrics::Metrics;
 use crate::queue::{QueuedRequest, queue};
 use crate::record::{RecentRecords, Record};
 use crate::result::Outcome;
+use crate::routes::ComparedRoute;
 
 /// Accepts and compares requests until SIGTERM or SIGINT. After the signal, it still compares the queued requests
 /// within the drain timeout. Fails if a port cannot be bound, or the comparisons end before a signal.
-pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    settings: Arguments,
+    client: Client,
+    routes: Vec<Arc<ComparedRoute>>,
+) -> anyhow::Result<()> {
     let admin_listener = Listener::bind(settings.admin_addr, "SHADOW_ADMIN_ADDR")?;
     let public = Listener::bind(settings.addr, "SHADOW_ADDR")?;
     let _logging = telemetry::init("shadow", settings.log_level)?;

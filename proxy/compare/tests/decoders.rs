@@ -1,7 +1,8 @@
-//! rxing and rqrr read the same bytes, so either may replace the other.
+//! qr-core, rxing and rqrr read the same bytes, so each may replace the others.
 
 use contract::decode::{
-    Decoded, Pixels, decode_pixels, decode_pixels_by_rqrr, decode_pixels_by_rxing,
+    Decoded, Pixels, decode_pixels, decode_pixels_by_core, decode_pixels_by_rqrr,
+    decode_pixels_by_rxing,
 };
 use encoding_rs::SHIFT_JIS;
 use fastrand::Rng;
@@ -63,7 +64,7 @@ fn message(rng: &mut Rng, kind: usize, encoder: Encoder) -> (Symbol, Vec<u8>) {
 }
 
 #[test]
-fn both_decoders_read_the_same_bytes() {
+fn all_decoders_read_the_same_bytes() {
     let mut rng = Rng::with_seed(1);
     let (mut read_by_rxing, mut all) = (0, 0);
     for round in 0..30 {
@@ -78,6 +79,7 @@ fn both_decoders_read_the_same_bytes() {
                 by_rxing.as_ref().is_none_or(|it| *it == expected),
                 "{expected:?}: {by_rxing:?}"
             );
+            assert_eq!(decode_pixels_by_core(&pixels).unwrap(), expected, "qr-core, kind {kind}");
             assert_eq!(decode_pixels_by_rqrr(&pixels).unwrap(), expected, "rqrr, kind {kind}");
             assert_eq!(decode_pixels(&pixels).unwrap(), expected);
             read_by_rxing += usize::from(by_rxing.is_some());
@@ -104,6 +106,8 @@ fn a_damaged_picture_shows_its_text_or_none() {
         counts[usize::from(by_rxing.is_some())] += 1;
         let expected = shown(&symbol, &bytes);
         assert!(by_rxing.as_ref().is_none_or(|it| *it == expected), "{expected:?}: {by_rxing:?}");
+        let by_core = decode_pixels_by_core(&pixels);
+        assert!(by_core.as_ref().is_none_or(|it| *it == expected), "{expected:?}: {by_core:?}");
     }
     assert!(counts.iter().all(|&count| count > 30), "{counts:?}");
 }
@@ -117,6 +121,7 @@ fn what_readers_show_otherwise_is_not_read() {
     for symbol in [gs1, aim, part] {
         let pixels = pixels(&symbol, 200);
         assert_eq!(decode_pixels_by_rxing(&pixels), None);
+        assert_eq!(decode_pixels_by_core(&pixels), None);
         let error = decode_pixels(&pixels).unwrap_err().to_string();
         assert!(error.starts_with("cannot be read"), "{error}");
     }

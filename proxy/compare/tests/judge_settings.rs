@@ -28,12 +28,12 @@ fn settings_are_a_name_or_a_table() {
     let exec = ExecSettings::new(["./judge.py", "--strict"]);
     #[rustfmt::skip]
     let rows = [
-        (r#""bytes""#, JudgeSettings::Bytes),
-        (r#"{ kind = "bytes" }"#, JudgeSettings::Bytes),
+        (r#""bytes""#, JudgeSettings::Bytes {}),
+        (r#"{ kind = "bytes" }"#, JudgeSettings::Bytes {}),
         (r#""text""#, JudgeSettings::Text(TextSettings::default())),
         (r#"{ kind = "text", ignore = ["a+"] }"#,
             JudgeSettings::Text(TextSettings { ignore: vec!["a+".to_owned()] })),
-        (r#""qr""#, JudgeSettings::Qr),
+        (r#""qr""#, JudgeSettings::Qr {}),
         (r#""json""#, JudgeSettings::Json(JsonSettings::default())),
         (r#"{ kind = "json", ignore = ["/a"], tolerance = 1e-9 }"#,
             JudgeSettings::Json(JsonSettings { ignore: vec!["/a".to_owned()], tolerance: 1e-9 })),

@@ -42,8 +42,8 @@ fn every_pair_of_the_tables_is_the_same_or_differs_as_it_says() {
 fn text_that_is_no_utf8_or_long() {
     assert_eq!(compare("text", b"\xff", b"\xff"), Verdict::Same);
     for (old, new, detail) in [
-        (&b"a\xff"[..], &b"a"[..], "old is not UTF-8 at byte 1"),
-        (b"a", b"ab\xff", "new is not UTF-8 at byte 2"),
+        (&b"a\xff"[..], &b"a"[..], "old: not UTF-8 at byte 1"),
+        (b"a", b"ab\xff", "new: not UTF-8 at byte 2"),
     ] {
         assert_eq!(shown(&compare("text", old, new)), ("undecodable", detail));
     }

@@ -6,7 +6,6 @@
 //! asks nginx how many requests it has counted, and `loss` compares that with the lines. `progress` is the state that
 //! these share with `metrics`; `position` stores it for a restart.
 
-mod classes;
 mod config;
 mod counts;
 mod cut;
@@ -27,12 +26,11 @@ mod status;
 use anyhow::Context;
 pub use config::Arguments;
 
-/// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen or open the output
-/// file, or if the reader or the printer panics.
-pub fn run(arguments: Arguments) -> anyhow::Result<()> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(service::run(arguments)))
+impl Arguments {
+    /// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen or open the output
+    /// file, or if the reader or the printer panics.
+    pub fn run(self) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.context("cannot start the runtime")?.block_on(service::run(self))
+    }
 }

@@ -257,11 +257,7 @@ fn parse_route(field: &[u8]) -> Option<&[u8]> {
 
 /// Three digits; nginx writes 000 if it has no status.
 fn parse_status(field: &[u8]) -> Option<u16> {
-    let &[a, b, c] = field else { return None };
-    if ![a, b, c].iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0'))
+    (field.len() == 3).then(|| number(field))?.map(|status| status as u16)
 }
 
 /// Seconds with three decimals, as nginx writes times.

@@ -315,7 +315,7 @@ impl Gates {
     }
 
     fn parse(text: &str) -> anyhow::Result<Gates> {
-        let gates: Gates = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let gates: Gates = route::parse(text)?;
         ensure!(
             !gates.all.is_empty() || !gates.tests.is_empty(),
             "no gates: every step would pass"
@@ -402,12 +402,6 @@ impl Test {
         }
         Ok(())
     }
-}
-
-fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
-    let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
-    let line = line.map_or(String::new(), |line| format!("line {line}: "));
-    anyhow::anyhow!("{line}{}", error.message().replace('\n', ": "))
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

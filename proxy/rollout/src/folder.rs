@@ -67,6 +67,15 @@ pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow:
     write(nginx_dir, &route.name, split)
 }
 
+/// As [`write`], unless the folder has this split already. Returns whether it had another one.
+pub(crate) fn rewrite(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<bool> {
+    let is_other = split::current(&route_dir(nginx_dir, route))? != *split;
+    if is_other {
+        write(nginx_dir, route, split)?;
+    }
+    Ok(is_other)
+}
+
 /// Writes a prepared route's split: before nginx starts, or for homes, which reread the file by themselves. The text is
 /// rendered from the values, so nothing but a split enters nginx' configuration.
 pub fn write(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<()> {

@@ -175,16 +175,11 @@ fn stop_lost(store: &OnCluster, why: &str) {
     }
 }
 
-struct Refusal {
-    split: Split,
-    at: Instant,
-    wait: Duration,
-}
-
 struct Follower {
     nginx: Nginx,
     store: Arc<OnCluster>,
-    refused: Option<Refusal>,
+    /// The split that was refused, when, and how long to wait before it is tried again.
+    refused: Option<(Split, Instant, Duration)>,
     problem: Problem,
 }
 
@@ -202,16 +197,20 @@ impl Follower {
     fn apply(&mut self, wanted: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
         if self.nginx.is_of_sessions() {
             // In a pod of homes, the homes read this file. Beside nginx, only the metrics need it.
-            return self.write_share(wanted);
+            if folder::rewrite(&self.nginx.dir, &self.nginx.route, wanted)? {
+                self.say(wanted);
+                metrics::write(&self.nginx.dir)?;
+            }
+            return Ok(());
         }
         if self.nginx.served()? == *wanted {
             return Ok(());
         }
-        let refused = self.refused.as_ref().filter(|it| it.split == *wanted);
-        if refused.is_some_and(|it| it.at.elapsed() < it.wait) {
+        let refused = self.refused.as_ref().filter(|(split, ..)| split == wanted);
+        if refused.is_some_and(|(_, at, wait)| at.elapsed() < *wait) {
             return Ok(());
         }
-        let wait = refused.map_or(RETRY, |it| MAX_RETRY.min(2 * it.wait));
+        let wait = refused.map_or(RETRY, |(.., wait)| MAX_RETRY.min(2 * *wait));
         let lock = change::take(&self.nginx)?;
         match change::adopt(&self.nginx, &lock, wanted, interrupted) {
             Ok(()) => {
@@ -220,19 +219,10 @@ impl Follower {
                 Ok(())
             }
             Err(problem) => {
-                self.refused = Some(Refusal { split: wanted.clone(), at: Instant::now(), wait });
+                self.refused = Some((wanted.clone(), Instant::now(), wait));
                 Err(problem).context("the cluster's split is not applied")
             }
         }
-    }
-
-    fn write_share(&self, wanted: &Split) -> anyhow::Result<()> {
-        if split::current(&self.nginx.route_dir())? == *wanted {
-            return Ok(());
-        }
-        folder::write(&self.nginx.dir, &self.nginx.route, wanted)?;
-        self.say(wanted);
-        metrics::write(&self.nginx.dir)
     }
 
     fn say(&self, wanted: &Split) {

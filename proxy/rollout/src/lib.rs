@@ -10,7 +10,6 @@ mod change;
 pub mod cluster;
 mod display;
 mod exchange;
-mod export;
 mod files;
 mod folder;
 mod follow;

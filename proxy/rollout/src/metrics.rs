@@ -1,7 +1,11 @@
 //! Metrics for Prometheus in `ramp.prom`. The admin listener of nginx serves the file at
 //! `/ramp/metrics`, so Prometheus can scrape it between runs too.
+//!
+//! It serves `state.json` at `/state`, which the proxies of other machines follow. That has the splits, stops and runs of
+//! this machine under the keys of a cluster's ConfigMap.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime};
@@ -10,15 +14,18 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use evidence::{Judgement, Verdict};
 
+use crate::cluster::key;
 use crate::folder::{prepared, route_dir};
 use crate::prometheus::seconds;
 use crate::split::{Split, current};
-use crate::state::{Phase, State};
-use crate::{export, files, pulse, stop_file};
+use crate::state::{Heartbeat, Phase, State};
+use crate::store::{Files, Store};
+use crate::{files, pulse, stop_file};
 
 type Number = Gauge<f64, AtomicU64>;
 type Labels = Vec<(&'static str, String)>;
@@ -72,7 +79,35 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     let mut text = String::new();
     encode(&mut text, &registry)?;
     files::replace(&nginx_dir.join("ramp.prom"), &text)?;
-    export::write(nginx_dir)
+    export(nginx_dir)
+}
+
+/// Writes `state.json` if its content has changed.
+pub(crate) fn export(nginx_dir: &Path) -> anyhow::Result<()> {
+    let mut data = Map::new();
+    for route in prepared(nginx_dir) {
+        let dir = route_dir(nginx_dir, &route);
+        let Ok(split) = current(&dir) else { continue }; // another process writes it right now
+        data.insert(key(&route, "conf"), split.share_file().into());
+        let store = Files { nginx_dir: nginx_dir.to_owned(), route: route.clone() };
+        if let Some(stop) = store.stop()? {
+            data.insert(key(&route, "stop"), stop.text().into());
+        }
+        if let Some(state) = State::load(&dir)? {
+            let beat = pulse::last(&dir).unwrap_or(SystemTime::UNIX_EPOCH);
+            let beat = beat.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let beat = u64::try_from(beat.as_millis()).unwrap_or_default();
+            // Others do not need the run's counts.
+            let told = Heartbeat { beat, holder: None, state: State { trial: None, ..state } };
+            data.insert(key(&route, "run"), serde_json::to_string(&told)?.into());
+        }
+    }
+    let (file, text) = (nginx_dir.join("state.json"), json!({ "data": Value::Object(data) }));
+    let text = text.to_string();
+    if fs::read_to_string(&file).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    files::replace(&file, &text)
 }
 
 /// The metrics of a route.

@@ -25,7 +25,7 @@ use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::pulse;
 use crate::run::{Surroundings, carry_on, order};
-use crate::split::{self, Split};
+use crate::split::Split;
 use crate::state::{By, Heartbeat, Phase, Plan, State};
 use crate::webhooks::Webhooks;
 
@@ -168,7 +168,9 @@ impl<'a> Walk<'a> {
             return Ok(has_changed);
         }
         let said = Entries::of(&self.nginx.route, object);
-        has_changed |= self.follow_split(&said)?;
+        if let Some(split) = said.split.and_then(Split::parse) {
+            has_changed |= folder::rewrite(&self.nginx.dir, &self.nginx.route, &split)?;
+        }
         if self.told != said.life() {
             (self.told, self.since) = (said.life(), Instant::now());
             has_changed = true;
@@ -180,7 +182,10 @@ impl<'a> Walk<'a> {
         let told: Heartbeat = serde_json::from_str(text).context("the run in the ConfigMap")?;
         let is_mine = told.holder.as_ref() == Some(&self.me);
         if is_mine {
-            if let Some(state) = self.ended_untold(&told)? {
+            // It may have ended while the cluster did not answer.
+            let here = State::load(&self.nginx.route_dir())?;
+            let is_over = |it: &State| it.run == told.state.run && !it.phase.is_unfinished();
+            if let Some(state) = here.filter(is_over) {
                 self.nginx.keep(&state)?;
                 return Ok(true);
             }
@@ -225,21 +230,6 @@ impl<'a> Walk<'a> {
             order(&self.nginx, self.desk.prometheus, Plan::of(&route.file.ramp))?;
         }
         Ok(())
-    }
-
-    fn follow_split(&self, said: &Entries<'_>) -> anyhow::Result<bool> {
-        let Some(split) = said.split.and_then(Split::parse) else { return Ok(false) };
-        if split::current(&self.nginx.route_dir())? == split {
-            return Ok(false);
-        }
-        folder::write(&self.nginx.dir, &self.nginx.route, &split)?;
-        Ok(true)
-    }
-
-    /// The final state of this process's run, if it ended while the cluster did not answer.
-    fn ended_untold(&self, told: &Heartbeat) -> anyhow::Result<Option<State>> {
-        let here = State::load(&self.nginx.route_dir())?;
-        Ok(here.filter(|here| here.run == told.state.run && !here.phase.is_unfinished()))
     }
 
     fn start<'scope>(&mut self, told: String, is_mine: bool, scope: &'scope Scope<'scope, '_>)

@@ -21,7 +21,7 @@ use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::run::{Surroundings, carry_on};
 use crate::state::{Phase, State};
-use crate::{export, history, pulse, stop};
+use crate::{history, pulse, stop};
 
 const LOOK: Duration = Duration::from_millis(500);
 /// The actor of the watcher's rollbacks.
@@ -60,7 +60,7 @@ fn watch_silence(
     while !interrupted.load(Ordering::Relaxed) {
         watcher.look(dir, |route, why| back(&nginx(route), why));
         // The machines that follow this one get the heartbeats of its runs from the exported state.
-        problem.report(export::write(dir).and_then(|()| written.write(dir, false)));
+        problem.report(metrics::export(dir).and_then(|()| written.write(dir, false)));
         thread::sleep(LOOK);
     }
     Ok(())

@@ -362,10 +362,5 @@ fn mistakes_in(headers: &BTreeMap<String, String>, own: fn(&str) -> bool) -> Vec
     headers.iter().filter_map(mistake).collect()
 }
 
-/// The JSON Schema of `carve.toml`, for editors.
-pub fn carve_schema() -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(CarveFile))? + "\n")
-}
-
 #[cfg(test)]
 mod tests;

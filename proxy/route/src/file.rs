@@ -424,10 +424,5 @@ pub fn check_steps(steps: &[Share]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The JSON Schema of a route file, for editors.
-pub fn schema() -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(RouteFile))? + "\n")
-}
-
 #[cfg(test)]
 mod tests;

@@ -9,35 +9,43 @@
 //!
 //! This module checks names and types. The crate `compare` has the judges, and checks the values.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::json;
 
 use crate::units::Time;
 
-/// Which judge compares the bodies, with its settings.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Which judge compares the bodies: its name, or a table with its settings.
+// Of variants without braces, serde would ignore settings that they do not have.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(remote = "Self", tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(transform = or_name)]
 pub enum JudgeSettings {
     /// Byte by byte.
-    #[default]
-    Bytes,
+    Bytes {},
     /// As UTF-8 text, ignoring the kind of line ends and spaces at the end of lines.
     Text(TextSettings),
     /// As JSON values.
     Json(JsonSettings),
     /// As pictures of the QR symbol that the request asked for.
-    Qr,
+    Qr {},
     /// As the pixels of PNG files.
     Image(ImageSettings),
     /// By a program of the user.
     Exec(ExecSettings),
     /// Not at all, since the route's requests belong together. The scenarios of `carve contract --relay` compare the
     /// two sides.
-    Session,
+    Session {},
+}
+
+impl Default for JudgeSettings {
+    fn default() -> Self {
+        JudgeSettings::Bytes {}
+    }
 }
 
 /// Settings of the judge `text`.
@@ -112,38 +120,6 @@ fn five_seconds() -> Time {
     Time::seconds(5)
 }
 
-/// [`JudgeSettings`] as a table.
-#[derive(Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Table {
-    Bytes(NoSettings),
-    Text(TextSettings),
-    Json(JsonSettings),
-    Qr(NoSettings),
-    Image(ImageSettings),
-    Exec(ExecSettings),
-    Session(NoSettings),
-}
-
-/// Refuses every setting. A unit variant of [`Table`] would ignore them.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoSettings {}
-
-impl From<Table> for JudgeSettings {
-    fn from(table: Table) -> Self {
-        match table {
-            Table::Bytes(NoSettings {}) => JudgeSettings::Bytes,
-            Table::Text(settings) => JudgeSettings::Text(settings),
-            Table::Json(settings) => JudgeSettings::Json(settings),
-            Table::Qr(NoSettings {}) => JudgeSettings::Qr,
-            Table::Image(settings) => JudgeSettings::Image(settings),
-            Table::Exec(settings) => JudgeSettings::Exec(settings),
-            Table::Session(NoSettings {}) => JudgeSettings::Session,
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for JudgeSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NameOrTable)
@@ -160,25 +136,17 @@ impl<'de> Visitor<'de> for NameOrTable {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<JudgeSettings, E> {
-        let table = MapDeserializer::new(std::iter::once(("kind", name)));
-        Table::deserialize(table).map(Into::into)
+        JudgeSettings::deserialize(MapDeserializer::new(std::iter::once(("kind", name))))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<JudgeSettings, A::Error> {
-        Table::deserialize(MapAccessDeserializer::new(table)).map(Into::into)
+        JudgeSettings::deserialize(MapAccessDeserializer::new(table))
     }
 }
 
-impl JsonSchema for JudgeSettings {
-    fn schema_name() -> Cow<'static, str> {
-        "JudgeSettings".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let table = generator.subschema_for::<Table>();
-        json_schema!({
-            "description": "Which judge compares the bodies: its name, or a table with its settings.",
-            "anyOf": [{ "enum": ["bytes", "text", "json", "qr", "image", "session"] }, table],
-        })
-    }
+/// A judge that needs no settings may be its name.
+fn or_name(schema: &mut Schema) {
+    let names = ["bytes", "text", "json", "qr", "image", "session"];
+    let table = json!({ "oneOf": schema.remove("oneOf") });
+    schema.insert("anyOf".to_owned(), json!([{ "enum": names }, table]));
 }

@@ -1,10 +1,10 @@
 //! The key, by which requests are assigned to a side.
 
-use std::fmt;
 use std::str::FromStr;
 
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
+use strum::Display;
 
 use crate::units::as_text;
 
@@ -12,8 +12,9 @@ use crate::units::as_text;
 ///
 /// If a request lacks the parameter, header or cookie, the client's address takes its place. Otherwise all such
 /// requests would share the empty value and move at once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Display, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
+#[strum(serialize_all = "snake_case")]
 pub enum Key {
     /// `request`: each request by itself, at random.
     #[default]
@@ -23,10 +24,13 @@ pub enum Key {
     /// `query`: the whole query.
     Query,
     /// `parameter:NAME`: one parameter of the query.
+    #[strum(to_string = "parameter:{0}")]
     Parameter(String),
     /// `header:NAME`.
+    #[strum(to_string = "header:{0}")]
     Header(String),
     /// `cookie:NAME`.
+    #[strum(to_string = "cookie:{0}")]
     Cookie(String),
 }
 
@@ -70,19 +74,6 @@ impl Key {
     /// Whether a request may lack the value.
     pub fn may_be_missing(&self) -> bool {
         matches!(self, Key::Parameter(_) | Key::Header(_) | Key::Cookie(_))
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Key::Request => f.write_str("request"),
-            Key::Client => f.write_str("client"),
-            Key::Query => f.write_str("query"),
-            Key::Parameter(name) => write!(f, "parameter:{name}"),
-            Key::Header(name) => write!(f, "header:{name}"),
-            Key::Cookie(name) => write!(f, "cookie:{name}"),
-        }
     }
 }
 

@@ -17,16 +17,17 @@ mod side;
 mod units;
 
 pub use carve_file::{
-    App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Host, Listener, Tls, carve_schema,
+    App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Host, Listener, Tls,
 };
 pub use file::{
     Body, Counters, Fallback, Gateway, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower,
-    check_steps, gateway_object, schema,
+    check_steps, gateway_object,
 };
 pub use folder::load;
 pub use hosts::settle;
 pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings};
 pub use key::Key;
+pub use parse::{parse, schema};
 pub use path::{Methods, Path};
 pub use share::Share;
 pub use side::{FarUrl, Side, SideUrl};

@@ -1,9 +1,10 @@
 //! Reads TOML files, and reports a mistake in one line.
 
+use schemars::{JsonSchema, schema_for};
 use serde::de::DeserializeOwned;
 
 /// Reads a file's text. An error is one line that names the line and the field, and says what is expected.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
+pub fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
     toml::from_str(text).map_err(|error| in_one_line(text, &error))
 }
 
@@ -18,6 +19,11 @@ fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     let field = if message.contains("field `") { String::new() } else { field };
     let line = line.map_or(String::new(), |line| format!("line {line}: "));
     anyhow::anyhow!("{line}{field}{message}")
+}
+
+/// The JSON Schema of a file, for editors.
+pub fn schema<T: JsonSchema>() -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&schema_for!(T))? + "\n")
 }
 
 /// Whether a text can be a header's name (RFC 9110, section 5.6.2).

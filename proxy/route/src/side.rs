@@ -7,18 +7,22 @@ use anyhow::Context;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
+use strum::Display;
 
 use crate::units::{BaseUrl, Time, as_text};
 
 /// The address of a side: `http://HOST:PORT`, `unix:/PATH` on the same machine, or a URL with TLS or a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Display, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SideUrl {
     /// A port.
+    #[strum(to_string = "{0}")]
     Tcp(BaseUrl),
     /// A Unix socket.
+    #[strum(to_string = "{0}")]
     Unix(SocketPath),
     /// A port whose server uses TLS or has the app below a path.
+    #[strum(to_string = "{0}")]
     Far(FarUrl),
 }
 
@@ -117,16 +121,6 @@ impl FromStr for SideUrl {
         }
         let far = FarUrl::parse(text).map(SideUrl::Far);
         far.with_context(|| format!("{text:?}: {WANTED}"))
-    }
-}
-
-impl fmt::Display for SideUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SideUrl::Tcp(url) => url.fmt(f),
-            SideUrl::Unix(path) => path.fmt(f),
-            SideUrl::Far(url) => url.fmt(f),
-        }
     }
 }
 

@@ -39,6 +39,8 @@ mod modules;
 mod pbm;
 mod png;
 mod raster;
+#[cfg(feature = "read")]
+mod read;
 mod reed_solomon;
 mod returning;
 #[cfg(feature = "rmqr")]
@@ -67,6 +69,8 @@ pub use damage::BlockDamage;
 pub use encode::encode;
 #[cfg(feature = "micro")]
 pub use encoder::MicroEncoder;
+#[cfg(feature = "read")]
+pub use encoder::Part;
 #[cfg(feature = "rmqr")]
 pub use encoder::RmqrEncoder;
 pub use encoder::{Data, Encoder, Fnc1};
@@ -87,6 +91,8 @@ pub use png::write_smallest_png;
 pub use png::{Palette, write_palette_png};
 pub use png::{to_png, write_png};
 pub use raster::Raster;
+#[cfg(feature = "read")]
+pub use read::{Content, ReadSymbol, SymbolKind, read};
 #[allow(unused_imports, unreachable_pub, reason = "empty without a feature")]
 pub use returning::*;
 #[cfg(feature = "rmqr")]

@@ -2,6 +2,7 @@
 
 use crate::bits::BitString;
 use crate::level::Level;
+use crate::matrix::{Row, is_set, mask_rows, zigzag};
 use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
@@ -28,7 +29,12 @@ fn symbol_number(version: u8, level: Option<Level>) -> Option<usize> {
 
 /// Data bits of a version; `None` if it does not have the level.
 pub(crate) fn capacity(version: u8, level: Option<Level>) -> Option<usize> {
-    symbol_number(version, level).map(|number| KINDS[number].0)
+    shape(version, level).map(|(capacity, _)| capacity)
+}
+
+/// Data bits and error correction codewords of a version; `None` if it does not have the level.
+pub(crate) fn shape(version: u8, level: Option<Level>) -> Option<(usize, usize)> {
+    symbol_number(version, level).map(|number| KINDS[number])
 }
 
 /// A Micro QR symbol, without its quiet zone, which is 2 modules wide.
@@ -86,7 +92,7 @@ impl MicroSymbol {
         let number = symbol_number(version, level).unwrap_or(0);
         let size = size_of(version);
         let stream = codewords(version, number, message);
-        let masked = |mask| draw_modules(size, number, mask, &stream);
+        let masked = |mask| draw_modules(version, level, mask, &stream);
         let best = || (0..4).rev().max_by_key(|mask| score(&masked(*mask), size)).unwrap_or(0);
         let mask = mask.unwrap_or_else(best);
         MicroSymbol { version, level, mask, rows: masked(mask) }
@@ -99,7 +105,7 @@ impl<'a> From<&'a MicroSymbol> for Modules<'a> {
     }
 }
 
-fn size_of(version: u8) -> usize {
+pub(crate) fn size_of(version: u8) -> usize {
     usize::from(version) * 2 + 9
 }
 
@@ -121,50 +127,47 @@ fn codewords(version: u8, number: usize, mut message: BitString) -> Vec<bool> {
     all.flat_map(|(codeword, width)| (0..width).map(move |k| codeword << k & 0x80 > 0)).collect()
 }
 
-/// Whether the mask inverts the module in row `i`, column `j` (table 10).
-fn inverts(mask: u8, i: usize, j: usize) -> bool {
-    match mask {
-        0 => i.is_multiple_of(2),
-        1 => (i / 2 + j / 3).is_multiple_of(2),
-        2 => (i * j % 2 + i * j % 3).is_multiple_of(2),
-        _ => ((i + j) % 2 + i * j % 3).is_multiple_of(2),
-    }
+/// The masks of QR that those of Micro QR are (table 10).
+pub(crate) const MASKS: [u8; 4] = [1, 4, 6, 7];
+
+/// The place of a bit of the format information, the least significant first: down column 8, then along row 8 to the left.
+pub(crate) fn format_place(bit: usize) -> (usize, usize) {
+    if bit < 7 { (8, bit + 1) } else { (15 - bit, 8) }
 }
 
-fn draw_modules(
-    size: usize,
-    number: usize,
-    mask: u8,
-    stream: &[bool],
-) -> [[u64; ROW_WORDS]; MAX_SIZE] {
-    let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
-    let mut put = |x: usize, y: usize, dark: bool| rows[y][0] |= u64::from(dark) << x;
-    for k in 0..size {
-        // Timing patterns, which continue the edges of the finder pattern.
-        put(k, 0, k < 7 || k % 2 == 0);
-        put(0, k, k < 7 || k % 2 == 0);
-    }
-    for (x, y) in (0..49_usize).map(|k| (k % 7, k / 7)) {
+/// Format information of 15 bits: symbol number and mask with their BCH code, masked (section 7.9.2). `None` if the
+/// version lacks the level.
+pub(crate) fn format_bits(version: u8, level: Option<Level>, mask: u8) -> Option<u32> {
+    let data = (symbol_number(version, level)? as u32) << 2 | u32::from(mask);
+    Some((data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445)
+}
+
+/// The rows of a symbol before its message.
+pub(crate) fn empty_rows(version: u8, level: Option<Level>, mask: u8) -> Vec<[Row; 2]> {
+    let size = size_of(version);
+    let mut rows = vec![[[0; ROW_WORDS]; 2]; size];
+    for (x, y) in (0..size * size).map(|at| (at % size, at / size)) {
         let ring = x.abs_diff(3).max(y.abs_diff(3));
-        put(x, y, ring != 2);
+        // Timing patterns continue the edges of the finder pattern.
+        let is_timing = (x == 0 || y == 0) && (x + y) % 2 == 0;
+        let is_dark = if ring > 3 { is_timing && ring > 4 } else { ring != 2 };
+        rows[y][0][0] |= u64::from(is_dark) << x;
+        rows[y][1][0] |= u64::from(x > 0 && y > 0 && (x > 8 || y > 8)) << x;
     }
-    // Format information: along row 8, then up column 8.
-    let data = (number as u32) << 2 | u32::from(mask);
-    let format = (data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445;
-    let row = (1..=8).map(|x| (x, 8));
-    let column = (1..=7).rev().map(|y| (8, y));
-    row.chain(column).zip((0..15).rev()).for_each(|((x, y), k)| put(x, y, format >> k & 1 == 1));
-    // Strips of two columns from the right, upwards first.
-    let mut bits = stream.iter().copied();
-    for (strip, right) in (2..size).rev().step_by(2).enumerate() {
-        for k in 0..size {
-            let y = if strip % 2 == 0 { size - 1 - k } else { k };
-            for x in [right, right - 1] {
-                if y > 0 && (x > 8 || y > 8) {
-                    put(x, y, bits.next().unwrap_or(false) ^ inverts(mask, y, x));
-                }
-            }
-        }
+    let bits = format_bits(version, level, mask).unwrap_or(0);
+    for ((x, y), bit) in (0..15).map(|bit| (format_place(bit), bit)) {
+        rows[y][0][0] |= u64::from(bits >> bit & 1) << x;
+    }
+    rows
+}
+
+fn draw_modules(version: u8, level: Option<Level>, mask: u8, stream: &[bool]) -> [Row; MAX_SIZE] {
+    let (empty, masks) = (empty_rows(version, level, mask), mask_rows(MASKS[usize::from(mask)]));
+    let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
+    rows.iter_mut().zip(&empty).for_each(|(row, [dark, _])| *row = *dark);
+    let modules = zigzag(empty.len() - 1, empty.len(), false);
+    for ((x, y), bit) in modules.filter(|(x, y)| is_set(&empty[*y][1], *x)).zip(stream) {
+        rows[y][0] |= u64::from(*bit != is_set(&masks[y % masks.len()], x)) << x;
     }
     rows
 }

@@ -11,7 +11,7 @@ const FIELD: u16 = 0x11d;
 /// The most error correction codewords that a block has.
 pub(crate) const MAX_EC: usize = 30;
 
-const fn multiply(a: u8, b: u8) -> u8 {
+pub(crate) const fn multiply(a: u8, b: u8) -> u8 {
     let (mut product, mut i) = (0_u16, 8);
     while i > 0 {
         i -= 1;

@@ -1,6 +1,9 @@
 //! Rectangular Micro QR symbols (ISO/IEC 23941): codewords and modules.
 
 use crate::level::Level;
+#[cfg(feature = "read")]
+use crate::matrix::Row;
+use crate::matrix::{is_set, mask_rows, zigzag};
 use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
@@ -73,7 +76,8 @@ impl Kind {
         self.blocks_at(level).map(|(_, _, data)| data)
     }
 
-    fn blocks_at(&self, level: Level) -> Option<(usize, usize, usize)> {
+    /// Error correction codewords of each block, blocks, data codewords; `None` if there is no such level.
+    pub(crate) fn blocks_at(&self, level: Level) -> Option<(usize, usize, usize)> {
         match level {
             Level::M => Some(self.blocks[0]),
             Level::H => Some(self.blocks[1]),
@@ -167,6 +171,36 @@ fn interleave(data: &[u8], count: usize, ec_len: usize) -> Vec<u8> {
     data.chain(ec).copied().collect()
 }
 
+/// The mask of QR that rMQR has as its only one.
+pub(crate) const MASK: u8 = 4;
+
+/// The rows of a symbol before its message.
+#[cfg(feature = "read")]
+pub(crate) fn empty_rows(version: u8, level: Level) -> Vec<[Row; 2]> {
+    let index = usize::from(version) - 1;
+    let mut canvas = Canvas::new(&KINDS[index]);
+    canvas.draw_patterns(&KINDS[index]);
+    canvas.draw_format(index, level);
+    let rows = canvas.dark.iter().zip(&canvas.reserved).take(canvas.height);
+    rows.map(|(dark, reserved)| [*dark, reserved.map(|word| !word)]).collect()
+}
+
+/// The places of a bit of the format information in both copies.
+pub(crate) fn format_places(width: usize, height: usize, bit: usize) -> [(usize, usize); 2] {
+    let second = match bit {
+        0..15 => (width - 8 + bit / 5, height - 6 + bit % 5),
+        _ => (width - 20 + bit, height - 6),
+    };
+    [(8 + bit / 5, 1 + bit % 5), second]
+}
+
+/// Both copies of the format information: version and level with their BCH code, each with its own mask (section 7.9).
+pub(crate) fn format_bits(index: usize, level: Level) -> [u32; 2] {
+    let data = u32::from(level == Level::H) << 5 | index as u32;
+    let format = data << 12 | bch_remainder(data, 12, 0x1f25);
+    [format ^ 0x1fab2, format ^ 0x20a7b]
+}
+
 struct Canvas {
     width: usize,
     height: usize,
@@ -229,18 +263,13 @@ impl Canvas {
         }
     }
 
-    /// Draws both copies of the format information, 18 bits each with its own mask (section 7.9).
+    /// Draws both copies of the format information.
     fn draw_format(&mut self, index: usize, level: Level) {
-        let data = u32::from(level == Level::H) << 5 | index as u32;
-        let format = data << 12 | bch_remainder(data, 12, 0x1f25);
-        let (left, right) = (format ^ 0x1fab2, format ^ 0x20a7b);
-        for k in 0..18 {
-            self.put(8 + k / 5, 1 + k % 5, left >> k & 1 == 1);
-            let (x, y) = match k {
-                0..15 => (self.width - 8 + k / 5, self.height - 6 + k % 5),
-                _ => (self.width - 20 + k, self.height - 6),
-            };
-            self.put(x, y, right >> k & 1 == 1);
+        for bit in 0..18 {
+            let places = format_places(self.width, self.height, bit);
+            for ((x, y), bits) in places.into_iter().zip(format_bits(index, level)) {
+                self.put(x, y, bits >> bit & 1 == 1);
+            }
         }
     }
 
@@ -248,16 +277,11 @@ impl Canvas {
     fn place(&mut self, codewords: &[u8]) {
         let bits = codewords.iter().flat_map(|byte| (0..8).rev().map(move |k| byte >> k & 1 == 1));
         let mut bits = bits.chain(std::iter::repeat(false));
-        for (strip, right) in (1..self.width - 1).rev().step_by(2).enumerate() {
-            for k in 0..self.height {
-                let y = if strip % 2 == 0 { self.height - 1 - k } else { k };
-                for x in [right, right - 1] {
-                    if self.reserved[y][x / 64] >> (x % 64) & 1 == 0 {
-                        let mask = (y / 2 + x / 3).is_multiple_of(2);
-                        let dark = bits.next().unwrap_or(false) ^ mask;
-                        self.dark[y][x / 64] |= u64::from(dark) << (x % 64);
-                    }
-                }
+        let masks = mask_rows(MASK);
+        for (x, y) in zigzag(self.width - 2, self.height, false) {
+            if !is_set(&self.reserved[y], x) {
+                let dark = bits.next().unwrap_or(false) != is_set(&masks[y % masks.len()], x);
+                self.dark[y][x / 64] |= u64::from(dark) << (x % 64);
             }
         }
     }

@@ -22,7 +22,7 @@ pub(crate) enum Mode {
 const MODES: [Mode; 3] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte];
 
 /// The characters of alphanumeric mode in the order of their values (table 5).
-const ALPHANUMERIC: &[u8; 45] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
+pub(crate) const ALPHANUMERIC: &[u8; 45] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 
 /// Value of each byte in alphanumeric mode; 45 if it has none. Values below 10 are the digits.
 pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {

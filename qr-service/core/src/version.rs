@@ -72,6 +72,31 @@ pub(crate) struct Blocks {
     pub(crate) long_count: usize,
 }
 
+impl Blocks {
+    /// `count` blocks that share `data` codewords.
+    pub(crate) const fn new(count: usize, ec_len: usize, data: usize) -> Self {
+        Blocks { count, ec_len, short_len: data / count, long_count: data % count }
+    }
+
+    /// The block of the codeword at `index` in the interleaved sequence (section 7.6).
+    pub(crate) fn block_of(&self, index: usize) -> usize {
+        let Blocks { count, short_len, long_count, .. } = *self;
+        let (short, data) = (short_len * count, short_len * count + long_count);
+        match index {
+            index if index < short => index % count,
+            // Only the last blocks have one more data codeword.
+            index if index < data => count - long_count + index - short,
+            index => (index - data) % count,
+        }
+    }
+
+    /// Wrong codewords that a block can correct. The smallest symbols repair one fewer, to detect errors (table 9,
+    /// note b).
+    pub(crate) fn correctable(&self) -> usize {
+        self.ec_len / 2 - usize::from(self.ec_len <= 10)
+    }
+}
+
 /// Modules a side.
 pub(crate) const fn size_of(version: u8) -> usize {
     version as usize * 4 + 17
@@ -114,7 +139,7 @@ pub(crate) const fn blocks(version: u8, level: Level) -> Blocks {
     let count = BLOCKS[l][v] as usize;
     let ec_len = EC_PER_BLOCK[l][v] as usize;
     let data = total_codewords(version) - count * ec_len;
-    Blocks { count, ec_len, short_len: data / count, long_count: data % count }
+    Blocks::new(count, ec_len, data)
 }
 
 const fn data_codewords_of(version: u8, level: Level) -> u16 {

@@ -3,6 +3,7 @@
 use crate::v1::{Service, Settings};
 use clap::{Args, value_parser};
 use http::HeaderValue;
+use service_kit::arguments::threads;
 
 /// The most workers by default; further processors are left to `/qrcode`.
 const MOST_WORKERS: usize = 4;
@@ -71,10 +72,9 @@ fn origin(text: &str) -> Result<Option<HeaderValue>, &'static str> {
 
 impl ApiArguments {
     pub(crate) fn settings(self) -> Settings {
-        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         Settings {
             workers: match self.api_workers {
-                0 => processors().min(MOST_WORKERS),
+                0 => threads(0).min(MOST_WORKERS),
                 count => count.into(),
             },
             queue: self.api_queue.into(),

@@ -1,4 +1,4 @@
-//! Configuration: [`Arguments`] are the values as typed, [`Config`] the checked ones.
+//! The settings.
 //!
 //! An invalid value makes the program exit before it binds a port. One line names the flag, the
 //! variable, the value and the mistake (`service_kit::arguments`).
@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::{Parser, value_parser};
-use service_kit::arguments::{check_listeners, time, timeout};
+use service_kit::arguments::{Usage, check_listeners, time, timeout};
 use service_kit::{ListenAddr, Serving, connections_up_to};
 
 use crate::access_log::AccessLog;
@@ -29,20 +29,20 @@ pub(crate) struct Arguments {
     /// Public addresses, with commas between them: IP:PORT, or unix:/PATH for a proxy on the same machine
     #[arg(long, env = "QR_ADDR", default_value = "127.0.0.1:42069")]
     #[arg(value_name = "ADDRESS", value_delimiter = ',')]
-    addr: Vec<ListenAddr>,
+    pub(crate) addr: Vec<ListenAddr>,
 
     /// Address of health and metrics, which must not be reachable from outside
     #[arg(long, env = "QR_ADMIN_ADDR", default_value = "127.0.0.1:42070", value_name = "IP:PORT")]
-    admin_addr: SocketAddr,
+    pub(crate) admin_addr: SocketAddr,
 
     /// Function that draws the pictures: default; builds with the feature "reference" also have
     /// reference, the published article's function, for comparison
     #[arg(long, env = "QR_ENGINE", default_value_t = Engine::Default, value_name = "NAME")]
-    engine: Engine,
+    pub(crate) engine: Engine,
 
     /// Threads that serve; 0 means one for each processor
     #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=1024))]
-    worker_threads: u16,
+    pub(crate) worker_threads: u16,
 
     /// Most connections at once; further ones replace those that have waited longest for a request
     #[arg(long, env = "QR_MAX_CONNECTIONS", default_value_t = connections(), value_name = "COUNT")]
@@ -67,64 +67,36 @@ pub(crate) struct Arguments {
 
     /// Lowest level that is logged: error, warn, info, debug or trace
     #[arg(long, env = "QR_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
-    log_level: tracing::Level,
+    pub(crate) log_level: tracing::Level,
 
     /// Requests that are logged: off, errors (500 and above) or all
     #[arg(long, env = "QR_ACCESS_LOG", default_value = "errors", value_name = "WHICH")]
     #[arg(value_enum, hide_possible_values = true)]
-    access_log: AccessLog,
+    pub(crate) access_log: AccessLog,
 
     #[cfg(feature = "api")]
     #[command(flatten)]
-    api: crate::api::ApiArguments,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Config {
-    pub(crate) addr: Vec<ListenAddr>,
-    pub(crate) admin_addr: SocketAddr,
-    pub(crate) engine: Engine,
-    /// Threads that serve.
-    pub(crate) threads: usize,
-    pub(crate) serving: Serving,
-    pub(crate) log_level: tracing::Level,
-    pub(crate) access_log: AccessLog,
-    #[cfg(feature = "api")]
-    pub(crate) api: crate::v1::Settings,
+    pub(crate) api: crate::api::ApiArguments,
 }
 
 impl Arguments {
-    /// Checks values against each other, and computes the number of threads. Fails with one line that names the flag,
-    /// the variable, the value and the mistake.
-    pub(crate) fn check(self) -> Result<Config, String> {
-        check_listeners("QR_", &self.addr, self.admin_addr)?;
+    /// How the public listeners treat clients. Checks values against each other; fails with one line that names the
+    /// flag, the variable, the value and the mistake.
+    pub(crate) fn serving(&self) -> Result<Serving, Usage> {
+        check_listeners("QR_", &self.addr, self.admin_addr).map_err(Usage)?;
         let connections = self.max_connections.get();
         let most = connections_up_to(connections);
         if most < connections {
             let setting = "--max-connections <COUNT> (QR_MAX_CONNECTIONS)";
             let reason = format!("the limit of open files allows {most} at most (ulimit -Hn)");
-            return Err(format!("{setting}: invalid value \"{connections}\": {reason}"));
+            return Err(Usage(format!("{setting}: invalid value \"{connections}\": {reason}")));
         }
-        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Config {
-            addr: self.addr,
-            admin_addr: self.admin_addr,
-            engine: self.engine,
-            threads: match self.worker_threads {
-                0 => processors(),
-                count => count.into(),
-            },
-            serving: Serving {
-                idle_timeout: self.idle_timeout,
-                write_timeout: Some(self.write_timeout),
-                shutdown_delay: self.shutdown_delay,
-                drain_timeout: self.drain_timeout,
-                ..Serving::near(connections)
-            },
-            log_level: self.log_level,
-            access_log: self.access_log,
-            #[cfg(feature = "api")]
-            api: self.api.settings(),
+        Ok(Serving {
+            idle_timeout: self.idle_timeout,
+            write_timeout: Some(self.write_timeout),
+            shutdown_delay: self.shutdown_delay,
+            drain_timeout: self.drain_timeout,
+            ..Serving::near(connections)
         })
     }
 }

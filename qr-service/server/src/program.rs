@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use service_kit::arguments::{self, Usage};
-use service_kit::{Admin, Listener, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, Serving, arguments, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 
 use crate::app::App;
-use crate::config::{Arguments, Config};
+use crate::config::Arguments;
 use crate::routes;
 
 /// Runs the service until a signal ends it; returns the exit code.
@@ -18,13 +17,13 @@ pub fn run() -> ExitCode {
 }
 
 fn start(arguments: Arguments) -> anyhow::Result<()> {
-    let config = arguments.check().map_err(Usage)?;
-    let mut runtime = Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(config.threads).enable_all().build();
-    runtime.context("cannot start the runtime")?.block_on(bind_and_serve(config))
+    let serving = arguments.serving()?;
+    let threads = arguments::threads(arguments.worker_threads.into());
+    let runtime = Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    runtime.context("cannot start the runtime")?.block_on(bind_and_serve(arguments, serving))
 }
 
-async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
+async fn bind_and_serve(config: Arguments, serving: Serving) -> anyhow::Result<()> {
     let admin_listener = Listener::bind(config.admin_addr, "QR_ADMIN_ADDR")?;
     let public = config.addr.into_iter().map(|addr| Listener::bind(addr, "QR_ADDR"));
     let public = public.collect::<Result<Vec<_>, _>>()?;
@@ -34,16 +33,17 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let admin_addr = &admin_listener.addr;
     tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
 
-    let app = App::new(config.engine, config.access_log, &config.serving.connections);
+    let app = App::new(config.engine, config.access_log, &serving.connections);
     let admin = Admin::new(|| app.metrics.encode());
     #[cfg(not(feature = "api"))]
     let routes = routes::router(app);
     #[cfg(feature = "api")]
     let routes = {
-        let api = crate::v1::start(&config.api).context("cannot start the API's threads")?;
+        let api =
+            crate::v1::start(&config.api.settings()).context("cannot start the API's threads")?;
         routes::router(app, api)
     };
     let listeners = (public, admin_listener);
-    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
+    service_kit::serve(listeners, &serving, routes, admin, shutdown, async {}).await;
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::{Relay, WaitingReceiver, WaitingSender};
 use crate::feed::Cut;
 use crate::messages::{Messages, Written};
 use crate::metrics::{End, PairMetrics};
-use crate::pairing::{Id, SenderCame};
+use crate::pairing::{Came, Id};
 use crate::reply;
 use crate::request::{Answer, KeyRequest};
 use crate::source::{Broken, Source};
@@ -53,14 +53,12 @@ impl Sender {
         let (start, started) = oneshot::channel();
         let waiting = WaitingSender { start, messages: messages.clone(), at };
         let came = relay.pairing().sender_comes(&key, n, waiting);
-        let came = came.map_err(|refusal| Box::new(reply::refused(&refusal, &key)))?;
+        let (came, connected) = came.map_err(|refusal| Box::new(reply::refused(&refusal, &key)))?;
         messages.info(&format!("Waiting for {n} receiver(s)..."));
-        let (relay, connected) = (Arc::clone(relay), came.connected());
+        let relay = Arc::clone(relay);
         let state = match came {
-            SenderCame::Waits { id, .. } => {
-                State::Waits(SenderWait { relay, key, id: Some(id), at }, started)
-            }
-            SenderCame::Completes(pair) => {
+            Came::Waits(id) => State::Waits(SenderWait { relay, key, id: Some(id), at }, started),
+            Came::Completes(pair) => {
                 State::Paired(UnderWay::new(relay, key, at, &pair.receivers), pair.receivers)
             }
         };

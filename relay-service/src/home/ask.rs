@@ -70,12 +70,8 @@ pub(super) async fn given(homes: &[SocketAddr], key: &str) -> Option<Side> {
 
 async fn side_given(admin: SocketAddr, key: &str) -> io::Result<Option<Side>> {
     let answer = answer(admin, "/given", key, 4096).await?;
-    let side = match answer.split_once("\r\n\r\n") {
-        Some((head, "old")) if head.starts_with("HTTP/1.1 200 ") => Some(Side::Old),
-        Some((head, "new")) if head.starts_with("HTTP/1.1 200 ") => Some(Side::New),
-        _ => None,
-    };
-    Ok(side)
+    let given = answer.split_once("\r\n\r\n").filter(|(head, _)| head.starts_with("HTTP/1.1 200 "));
+    Ok(given.and_then(|(_, side)| side.parse().ok()))
 }
 
 /// Sends GET `path` and returns head and body, of at most `most` bytes. The body must have a length, as chunks are not

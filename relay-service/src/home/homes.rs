@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use strum::{EnumString, IntoStaticStr};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How long an answer stays valid. It covers the time until the request has reached its side, which holds the key from
@@ -15,22 +16,13 @@ const LONGEST_LEASE: Duration = Duration::from_secs(30);
 const BUCKETS: u64 = 10_000;
 
 /// Who serves a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, EnumString, IntoStaticStr, PartialEq, Eq)]
+#[strum(serialize_all = "lowercase")]
 pub enum Side {
     /// The legacy app.
     Old,
     /// The new service.
     New,
-}
-
-impl Side {
-    /// `old` or `new`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Side::Old => "old",
-            Side::New => "new",
-        }
-    }
 }
 
 /// What a side says about a key.

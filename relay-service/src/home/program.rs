@@ -165,7 +165,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
 async fn tell_given(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
     let key = headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
     match home.homes().given(key, Instant::now()) {
-        Some(side) => side.as_str().into_response(),
+        Some(side) => <&str>::from(side).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
@@ -184,15 +184,11 @@ async fn tell(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
         Some(key) => home.side(&key, choice(&headers)).await,
         None => Side::Old,
     };
-    (StatusCode::NO_CONTENT, [("x-home", side.as_str())]).into_response()
+    (StatusCode::NO_CONTENT, [("x-home", <&str>::from(side))]).into_response()
 }
 
 fn choice(headers: &HeaderMap) -> Option<Side> {
-    match headers.get("x-route-arm").map(|arm| arm.as_bytes()) {
-        Some(b"new") => Some(Side::New),
-        Some(b"old") => Some(Side::Old),
-        _ => None,
-    }
+    headers.get("x-route-arm")?.to_str().ok()?.parse().ok()
 }
 
 impl Home {

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
+import { promisify } from 'node:util';
 import { NotBuiltError } from './not-built-error.js';
 
 /** Starts one `qr-draw` process per picture; it reads the text and writes the PNG. */
-export function load(file) {
+export function cli(file) {
   try {
     accessSync(file, constants.X_OK);
   } catch {
@@ -13,21 +14,16 @@ export function load(file) {
 }
 
 const ARGUMENTS = ['--format', 'png', '--keep-newline', '-'];
+const start = promisify(execFile);
 
-function run(file, text) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, ARGUMENTS, { stdio: 'pipe' });
-    const out = [];
-    const errors = [];
-    child.stdout.on('data', (chunk) => out.push(chunk));
-    child.stderr.on('data', (chunk) => errors.push(chunk));
-    child.on('error', reject);
-    child.on('close', (code, signal) => {
-      if (code === 0) return resolve(Buffer.concat(out));
-      reject(new Error(`qr-draw ended with ${signal ?? code}: ${Buffer.concat(errors)}`));
-    });
-    // If the process exits before it has read everything, its exit code tells why.
-    child.stdin.on('error', () => {});
-    child.stdin.end(text);
-  });
+async function run(file, text) {
+  const running = start(file, ARGUMENTS, { encoding: 'buffer' });
+  // If the process exits before it has read everything, its exit code tells why.
+  running.child.stdin.on('error', () => {});
+  running.child.stdin.end(text);
+  try {
+    return (await running).stdout;
+  } catch ({ signal, code, stderr }) {
+    throw new Error(`qr-draw ended with ${signal ?? code}: ${stderr}`);
+  }
 }

@@ -4,21 +4,23 @@
 import { fileURLToPath } from 'node:url';
 import { StartupError } from '../../startup-error.js';
 
-/** `built` is the generator's build output, relative to the repository's root. */
+const ADDON = 'qr-service/bindings/node/index.js';
+
+/** Each module is loaded only for its generator. `built` is its build output, relative to the repository's root. */
 const GENERATORS = {
-  node: { importModule: () => import('./node.js') },
-  'node-tuned': { importModule: () => import('./node-tuned.js') },
-  cli: { importModule: () => import('./cli.js'), built: 'target/release/qr-draw' },
-  wasm: { importModule: () => import('./wasm.js'), built: 'target/wasm/nodejs/qr_wasm.js' },
-  'wasm-raw': { importModule: () => import('./wasm-raw.js'), built: 'target/wasm/qr_raw.wasm' },
-  native: {
-    importModule: () => import('./native.js'),
-    built: 'qr-service/bindings/node/index.js',
+  node: { load: async () => (await import('./npm-qrcode.js')).usual },
+  'node-tuned': { load: async () => (await import('./npm-qrcode.js')).tuned },
+  cli: { load: async () => (await import('./cli.js')).cli, built: 'target/release/qr-draw' },
+  wasm: {
+    load: async () => (await import('./required.js')).wasm,
+    built: 'target/wasm/nodejs/qr_wasm.js',
   },
-  'native-async': {
-    importModule: () => import('./native-async.js'),
-    built: 'qr-service/bindings/node/index.js',
+  'wasm-raw': {
+    load: async () => (await import('./wasm-raw.js')).wasmRaw,
+    built: 'target/wasm/qr_raw.wasm',
   },
+  native: { load: async () => (await import('./required.js')).native, built: ADDON },
+  'native-async': { load: async () => (await import('./required.js')).nativeAsync, built: ADDON },
 };
 
 export const GENERATOR_NAMES = Object.keys(GENERATORS);
@@ -34,9 +36,8 @@ const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
  * @throws {StartupError} if its file is missing or does not work
  */
 export async function loadGenerator(name, path) {
-  const { importModule, built } = GENERATORS[name];
-  const { load } = await importModule();
-  const generator = await load(path ?? (built && fromRoot(built)));
+  const { load, built } = GENERATORS[name];
+  const generator = (await load())(path ?? (built && fromRoot(built)));
   await tryOut(generator);
   return generator;
 }

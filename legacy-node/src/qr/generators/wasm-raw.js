@@ -3,7 +3,7 @@ import { MAX_TEXT_BYTES } from '../query.js';
 import { NotBuiltError } from './not-built-error.js';
 
 /** Calls the Wasm module in this thread, through the plain interface that every language can use. */
-export function load(file) {
+export function wasmRaw(file) {
   const drawPng = prepareDrawing(instantiate(file));
   return { engine: 'qr-wasm-raw', generateQr: async (text) => drawPng(text) };
 }

@@ -116,7 +116,7 @@ fn wait_for_share(place: &Place, share: Share, patience: Duration) -> anyhow::Re
 }
 
 fn kill_worker(place: &Place) -> anyhow::Result<()> {
-    let master = place.stack.pid_of("nginx")?.as_raw_nonzero().to_string();
+    let master = place.stack.supervisor.pid_of("nginx")?.as_raw_nonzero().to_string();
     let mut kill = Command::new("pkill");
     kill.args(["-KILL", "--oldest", "--parent", &master, "--exact", "nginx"]);
     ensure!(kill.status().context("pkill")?.success(), "nginx has no worker");
@@ -125,7 +125,7 @@ fn kill_worker(place: &Place) -> anyhow::Result<()> {
 
 fn without_watchers(place: &Place) -> anyhow::Result<()> {
     let watchers = ["shadow", "prometheus"];
-    watchers.iter().try_for_each(|part| place.stack.stop_part(part))?;
+    watchers.iter().try_for_each(|part| place.stack.supervisor.stop_part(part))?;
     std::thread::sleep(place.plan.stopped);
     watchers.iter().try_for_each(|part| place.stack.start_part(part))
 }

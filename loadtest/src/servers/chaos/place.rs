@@ -48,7 +48,7 @@ impl Place {
             &release.path().join("carve"),
             Some(&demonstration()),
             |it| {
-                (it.split, it.mirror) = (Some(plan.share), Some(plan.mirror));
+                (it.wanted.share, it.wanted.mirror) = (Some(plan.share), Some(plan.mirror));
             },
         )?;
         Ok(Place { stack, plan: plan.clone(), release, disk })
@@ -62,11 +62,11 @@ impl Place {
 
     /// Ends a part by a signal, and waits until the supervisor has restarted it and it is ready.
     pub(super) fn end_and_wait(&self, part: &str, signal: Signal) -> anyhow::Result<()> {
-        let before = self.stack.pid_of(part)?;
+        let before = self.stack.supervisor.pid_of(part)?;
         kill_process(before, signal).with_context(|| part.to_owned())?;
         let deadline = Instant::now() + RECOVERS_WITHIN;
         // Until the old process has ended, it still answers that it is ready.
-        while self.stack.pid_of(part).is_ok_and(|now| now == before) {
+        while self.stack.supervisor.pid_of(part).is_ok_and(|now| now == before) {
             ensure!(Instant::now() < deadline, "{part} does not end");
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -37,7 +37,7 @@ pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(Report)) -> anyhow:
             thread::sleep(REST);
         }
         let memory = |part: String| {
-            let root = place.stack.pid_of(&part)?.as_raw_nonzero().get();
+            let root = place.stack.supervisor.pid_of(&part)?.as_raw_nonzero().get();
             Ok((part, sampling::memory(&[root])))
         };
         let parts = place.stack.settings().parts()?.into_iter();

@@ -112,9 +112,14 @@ fn new_side_gone(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
         plan,
         &stack,
         "away",
-        [&|| stack.signal_part(part, Signal::KILL).and_then(|()| stack.stop_part(part)), &|| {
-            stack.start_part(part)
-        }],
+        [
+            &|| {
+                stack
+                    .signal_part(part, Signal::KILL)
+                    .and_then(|()| stack.supervisor.stop_part(part))
+            },
+            &|| stack.start_part(part),
+        ],
     )?;
     Ok(report)
 }
@@ -209,7 +214,7 @@ fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack>
     // The mirror of the route files.
     let mirror = Share::percent(10)?;
     Stack::start(&plan.programs.join("carve"), Some(&demonstration()), |it| {
-        (it.split, it.mirror) = (Some(split), Some(mirror));
+        (it.wanted.share, it.wanted.mirror) = (Some(split), Some(mirror));
         it.words.insert("old_workers".to_owned(), old_workers.to_string());
     })
 }
@@ -243,7 +248,7 @@ fn texts_of_old(stack: &Stack, texts: u64) -> anyhow::Result<Vec<bool>> {
 
 /// Stops the legacy app's workers for this long. Returns when the stop began and ended.
 fn hang_app(stack: &Stack, lasts: Duration) -> anyhow::Result<[Instant; 2]> {
-    let parent = stack.pid_of("legacy-node")?.as_raw_nonzero();
+    let parent = stack.supervisor.pid_of("legacy-node")?.as_raw_nonzero();
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
     let pid = |text: &str| text.parse().ok().and_then(Pid::from_raw);
     let workers: Vec<Pid> = children.split_whitespace().filter_map(pid).collect();

@@ -1,6 +1,5 @@
 //! The command line: one file per command, or per group of related commands.
 
-mod apply;
 mod beside;
 mod compare;
 mod contract;
@@ -19,12 +18,11 @@ mod up;
 mod verdict;
 mod with;
 
-use std::process::ExitCode;
+use std::process::{ExitCode, Termination};
 
 use anstream::print;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use service_kit::arguments::Usage;
 
 /// Moves one route of an app from an old server to a new one: by hand, or step by step with gates and rollback
 #[derive(Parser, Debug)]
@@ -34,13 +32,30 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-#[derive(Subcommand, Debug)]
-pub(crate) enum Command {
+/// Declares the commands: the subcommands of the program, each with the type that runs it.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident($command:ty),)*) => {
+        #[derive(Subcommand, Debug)]
+        pub(crate) enum Command {
+            $($(#[$attribute])* $name($command),)*
+        }
+
+        impl Command {
+            pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+                match self {
+                    $(Command::$name(command) => command.run().map(Termination::report),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
     /// Start nginx, Prometheus and the parts that count and compare, around two servers, and wait until all are ready;
     /// with --parts, also start the programs of a file
     Up(Box<up::Up>),
     /// Apply the current route files and carve.toml to the running stack; a mistake in one of them changes nothing
-    Apply(apply::Apply),
+    Apply(up::Apply),
     /// Print a systemd unit that runs `up`, so that a machine that boots has its proxy
     Unit(Box<unit::Unit>),
     /// Stop everything; data stays
@@ -105,11 +120,7 @@ pub(crate) enum Command {
     /// Keep a copy of the cluster's splits for a `follow` without a token, whose RAMP_KUBERNETES_URL is file:FILE
     Copy(beside::Copy),
     /// Print the completions for a shell
-    #[command(after_help = "Example:\n  carve completions bash >carve.bash && . ./carve.bash")]
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
+    Completions(Completions),
 }
 
 impl Command {
@@ -120,55 +131,22 @@ impl Command {
             _ => 1,
         }
     }
-
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        match self {
-            Command::Up(command) => command.run(),
-            Command::Unit(command) => command.run(),
-            Command::Apply(command) => command.run().map(done),
-            Command::Down(command) => command.run(),
-            Command::Supervise(command) => command.run().map(done),
-            Command::Status(command) => command.run(),
-            Command::Part(command) => command.run().map(done),
-            Command::Logs(command) => command.run(),
-            Command::With(command) => command.run(),
-            Command::Split(command) => command.run(),
-            Command::Plan(command) => command.run(),
-            Command::Ramp(command) => command.run(),
-            Command::Pause(command) => command.run(),
-            Command::Resume(command) => command.run(),
-            Command::Abort(command) => command.run(),
-            Command::Rollback(command) => command.run(),
-            Command::Clear(command) => command.run(),
-            Command::Retire(command) => command.run(),
-            Command::Judge(command) => command.run(),
-            Command::Compare(command) => command.run(),
-            Command::Doctor(command) => command.run(),
-            Command::Contract(command) => command.run(),
-            Command::Render(command) => command.run().map(done),
-            Command::Check(command) => command.run().map(done),
-            Command::Schema(command) => command.run().map(done),
-            Command::Prepare(command) => command.run().map(done),
-            Command::Edge(arguments) => edge::run(arguments).map(done),
-            Command::Shadow(arguments) => {
-                ::compare::run(arguments.check().map_err(Usage)?).map(done)
-            }
-            Command::Watch(command) => command.run().map(done),
-            Command::Follow(command) => command.run().map(done),
-            Command::Serve(command) => command.run().map(done),
-            Command::Copy(command) => command.run().map(done),
-            Command::Completions { shell } => {
-                let mut script = Vec::new();
-                clap_complete::generate(shell, &mut Arguments::command(), "carve", &mut script);
-                print!("{}", String::from_utf8_lossy(&script));
-                Ok(ExitCode::SUCCESS)
-            }
-        }
-    }
 }
 
-fn done((): ()) -> ExitCode {
-    ExitCode::SUCCESS
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve completions bash >carve.bash && . ./carve.bash")]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    fn run(self) -> anyhow::Result<()> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Arguments::command(), "carve", &mut script);
+        print!("{}", String::from_utf8_lossy(&script));
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@ use anstream::{print, println};
 use anyhow::{Context, bail};
 use clap::Args;
 use evidence::Verdict;
-use rollout::run::Surroundings;
-use rollout::run::request::{self, Request};
-use rollout::state::{Back, Phase, Plan, State};
+use rollout::run::{Surroundings, request};
+use rollout::state::{Back, Phase, Plan, Request, State};
 use rollout::{Nginx, Share, judge};
 
 use crate::place::{OnRoute, Place, ReasonArgs, Reports};
@@ -87,28 +86,25 @@ pub(super) fn parse_steps(text: &str) -> anyhow::Result<Steps> {
 
 impl Ramp {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let place = self.on.place.clone();
-        let nginx = &*self.on.nginx_because(&self.why)?;
+        let (nginx, place) = (&*self.on.nginx_because(&self.why)?, &self.on.place);
         let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
-        let pace = self.pace.clone();
-        let (dry_run, detach, json) = (self.dry_run, self.detach, self.json);
         let plan = self.plan(unfinished, Plan::of(&nginx.route_file()?.file.ramp))?;
-        if dry_run {
-            return judge_only(&place, nginx, &plan, json);
+        if self.dry_run {
+            return judge_only(place, nginx, &plan, self.json);
         }
-        walk(&place, nginx, plan, &pace, detach)
+        walk(place, nginx, plan, &self.pace, self.detach)
     }
 
     /// Takes each value from the arguments, else from the unfinished run, else from the route's file. Fails only if the
     /// path of `--gates` cannot be made absolute.
-    fn plan(self, unfinished: Option<Plan>, file: Plan) -> anyhow::Result<Plan> {
+    fn plan(&self, unfinished: Option<Plan>, file: Plan) -> anyhow::Result<Plan> {
         let fresh = unfinished.is_none();
         let rest = unfinished.unwrap_or(file);
         let hold = self.hold.map_or(rest.hold, Into::into);
         let default_patience = if fresh { hold } else { rest.patience };
-        let gates = self.gates.map(std::path::absolute).transpose().context("--gates")?;
+        let gates = self.gates.as_ref().map(std::path::absolute).transpose().context("--gates")?;
         Ok(Plan {
-            steps: self.steps.map_or(rest.steps, |steps| steps.0),
+            steps: self.steps.clone().map_or(rest.steps, |steps| steps.0),
             hold,
             patience: self.patience.map_or(default_patience, Into::into),
             gates: gates.or(rest.gates),
@@ -231,7 +227,7 @@ impl Pause {
         if !alive {
             bail!("the run has no process, so its share stays anyway ({state})");
         }
-        request::send(nginx, Request::Pause, TAKEN_WITHIN)?;
+        request(nginx, Request::Pause, TAKEN_WITHIN)?;
         println!("The run stays at {}%.", state.share());
         Ok(ExitCode::SUCCESS)
     }
@@ -255,7 +251,7 @@ impl Resume {
         if !alive {
             return walk(&self.on.place, nginx, state.plan, &self.pace, false);
         }
-        request::send(nginx, Request::Resume, TAKEN_WITHIN)?;
+        request(nginx, Request::Resume, TAKEN_WITHIN)?;
         println!("The run resumes at {}%.", state.share());
         Ok(ExitCode::SUCCESS)
     }

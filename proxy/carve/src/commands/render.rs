@@ -7,7 +7,7 @@ use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Args;
 use route::render::{self, Upstreams};
-use route::{BaseUrl, Network, Route, SideUrl};
+use route::{BaseUrl, CarveFile, Network, Route, RouteFile, SideUrl, schema};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -81,7 +81,7 @@ pub(crate) struct Schema {
 impl Schema {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let is_of_carve = self.file.file_name().is_some_and(|name| name == "carve.schema.json");
-        let schema = if is_of_carve { route::carve_schema() } else { route::schema() };
+        let schema = if is_of_carve { schema::<CarveFile>() } else { schema::<RouteFile>() };
         place(&self.file, &schema?, self.check)
     }
 }

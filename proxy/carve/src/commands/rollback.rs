@@ -1,7 +1,5 @@
 //! `carve rollback` and `carve clear`.
 
-use std::process::ExitCode;
-
 use anstream::{eprintln, println};
 use clap::Args;
 
@@ -18,7 +16,7 @@ pub(crate) struct Rollback {
 }
 
 impl Rollback {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
         let nginx = self.on.nginx_to_stop()?;
         let warning = rollout::stop(&nginx, &self.reason)?;
         println!(
@@ -29,7 +27,7 @@ impl Rollback {
         if let Some(warning) = warning {
             eprintln!("carve: {warning}");
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 
@@ -44,11 +42,11 @@ pub(crate) struct Clear {
 }
 
 impl Clear {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
         let nginx = self.on.nginx_because(&ReasonArgs::default())?;
         let lock = rollout::take(&nginx)?;
         let ended = rollout::clear(&nginx, &lock, &self.reason)?;
         println!("{} was {}. Its share is now 0%.", nginx.route, ended.said());
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use parking_lot::Mutex;
 use rollout::Environment;
 use service_kit::{Admin, Listener};
 use tokio::sync::oneshot;
@@ -59,7 +60,7 @@ impl Serve {
         let (file, gauge) = (dir.join("ramp.prom"), verdict::gauge(Arc::clone(&judged)));
         let metrics = move || {
             let runs = fs::read_to_string(&file).map_err(|_| fmt::Error)?;
-            Ok(runs + &gauge.lock().unwrap_or_else(PoisonError::into_inner))
+            Ok(runs + &gauge.lock())
         };
         let admin = Admin::new(metrics).with(verdict::routes(judged));
         let readiness = admin.readiness();

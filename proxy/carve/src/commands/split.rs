@@ -7,7 +7,7 @@ use clap::Args;
 use rollout::{Changed, Key, Share, SplitChange};
 use service_kit::arguments::Usage;
 
-use crate::place::{Place, ReasonArgs};
+use crate::place::{OnRoute, ReasonArgs};
 use crate::signals::Signals;
 
 const EXAMPLES: &str = "\
@@ -19,9 +19,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Split {
-    /// The route; needed only if there are several
-    route: Option<String>,
     /// The new side's share: 0 to 100, in steps of 0.01 [default: unchanged]
+    #[arg(index = 2)]
     percent: Option<Share>,
     /// The value that assigns a request to a side: request, client, query,
     /// parameter:NAME, header:NAME or cookie:NAME [default: unchanged]
@@ -33,16 +32,17 @@ pub(crate) struct Split {
     #[command(flatten)]
     why: ReasonArgs,
     #[command(flatten)]
-    place: Place,
+    on: OnRoute,
 }
 
 impl Split {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let (route, share) = told_apart(self.route, self.percent)?;
+    pub(crate) fn run(mut self) -> anyhow::Result<ExitCode> {
+        let share;
+        (self.on.route, share) = told_apart(self.on.route, self.percent)?;
         if share.is_none() && self.key.is_none() && self.mirror.is_none() {
             return Err(Usage("<PERCENT>, --key or --mirror is missing".to_owned()).into());
         }
-        let nginx = self.place.nginx_because(route.as_deref(), &self.why)?;
+        let nginx = self.on.nginx_because(&self.why)?;
         let signals = Signals::watch()?;
         let wanted = SplitChange { share, key: self.key, mirror: self.mirror, held: None };
         match rollout::set(&nginx, &wanted, &signals.received) {

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use anstream::print;
 use anyhow::{anyhow, ensure};
@@ -34,7 +33,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
         let settings = self.up.unit_settings()?;
         let here = text(env::current_dir()?.into())?;
         ensure!(here.trim() == here && !here.contains('\n'), "{here:?} cannot stand in a unit");
@@ -64,7 +63,7 @@ impl Unit {
             .replace("{environment}", &variables.join("\n"))
             .replace("{command}", &command);
         print!("{unit}");
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

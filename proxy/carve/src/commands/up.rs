@@ -1,4 +1,4 @@
-//! `carve up`, `down`, `part` and `logs`, and `supervise`, which `up` starts in the background.
+//! `carve up`, `apply`, `down`, `part` and `logs`, and `supervise`, which `up` starts in the background.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use carve::local::supervisor::Supervisor;
 use carve::local::{
-    Addresses, Key, Settings, Share, Sides, preflight, readiness, render, supervise,
+    Addresses, Key, Settings, Share, Sides, apply, preflight, readiness, render, supervise,
 };
 use clap::{Args, ValueEnum};
-use rollout::Webhooks;
 use rollout::state::{Back, By};
+use rollout::{SplitChange, Webhooks};
 use route::SideUrl;
 use service_kit::arguments::Usage;
 use service_kit::telemetry;
@@ -122,16 +122,10 @@ impl Up {
         };
         let routes =
             self.routes.map(std::path::absolute).transpose()?.unwrap_or(new.routes.clone());
-        Ok(Settings {
-            routes,
-            sides,
-            split: self.split,
-            split_key: self.split_key,
-            mirror: self.mirror,
-            log_share: self.log_share,
-            others: self.others,
-            ..new
-        })
+        let (share, key, mirror) = (self.split, self.split_key, self.mirror);
+        let wanted = SplitChange { share, key, mirror, held: None };
+        let (log_share, others) = (self.log_share, self.others);
+        Ok(Settings { routes, sides, wanted, log_share, others, ..new })
     }
 }
 
@@ -254,6 +248,35 @@ fn print_shares(settings: &Settings) {
             };
             println!("  route {name:<6} {goes}");
         }
+    }
+}
+
+const OF_APPLY: &str = "\
+Example:
+  carve apply
+
+Existing routes keep their share, and the share of --mirror unless shadow.percent has changed. The sides' addresses and the set of parts stay as `carve up` started them.";
+
+#[derive(Args, Debug)]
+#[command(after_help = OF_APPLY)]
+pub(crate) struct Apply {
+    #[command(flatten)]
+    run: RunDir,
+}
+
+impl Apply {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let exchanged = apply::apply(&self.run.started()?)?;
+        for (routes, what) in [
+            (&exchanged.added, "new"),
+            (&exchanged.changed, "changed"),
+            (&exchanged.removed, "removed"),
+        ] {
+            routes.iter().for_each(|route| println!("  route {route:<6} {what}"));
+        }
+        let is_same = exchanged == rollout::Changes::default();
+        println!("{}", if is_same { "Nothing has changed." } else { "In force." });
+        Ok(())
     }
 }
 

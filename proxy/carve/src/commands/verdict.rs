@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,6 +25,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use evidence::gates::Quantity;
 use evidence::{Judgement, Verdict};
+use parking_lot::Mutex;
 use rollout::cluster::Cluster;
 use rollout::{Prometheus, Share, judge};
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ pub(super) fn gauge(inputs: Arc<Inputs>) -> Arc<Mutex<String>> {
                     said += &format!("carve_verdict{{route=\"{route}\"}} {value}\n");
                 }
             }
-            *text.lock().unwrap_or_else(PoisonError::into_inner) = said;
+            *text.lock() = said;
             // However many routes there are, Prometheus has most of the time for others.
             thread::sleep(EVERY.max(9 * began.elapsed()));
         }
@@ -152,7 +153,7 @@ impl Inputs {
         let now = SystemTime::now();
         let hook: Value = serde_json::from_slice(body).unwrap_or_default();
         let Some(checksum) = hook["checksum"].as_str() else { return now - PAST };
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = self.begun.lock();
         if begun.len() >= MAX_KNOWN {
             begun.clear();
         }

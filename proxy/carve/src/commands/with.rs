@@ -39,7 +39,7 @@ impl With {
         let signals = Signals::watch()?;
         let parts = self.parts.file.ok_or(Usage("--parts is missing".to_owned()))?;
         let stack = Stack::start(&std::env::current_exe()?, Some(&parts), |it| {
-            (it.split, it.mirror) = (Some(self.split), Some(self.mirror));
+            (it.wanted.share, it.wanted.mirror) = (Some(self.split), Some(self.mirror));
         })?;
         let (program, args) = self.command.split_first().context("no command")?;
         let child = Command::new(program).args(args).envs(stack.environment()).spawn();

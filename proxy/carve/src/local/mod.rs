@@ -5,7 +5,6 @@
 //! [`supervise`] starts the parts.
 
 pub mod apply;
-mod files;
 pub mod http;
 mod names;
 mod parts;

@@ -19,6 +19,8 @@ const TOOLS: [(&str, &str); 3] =
 
 /// How long parts may take to end that nobody supervises any more.
 const PARTS_END: Duration = Duration::from_secs(15);
+/// How long an address may be in use by no process that can be seen: one that ends, or another user's.
+const NOBODY_HOLDS: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Checks that every program the stack needs is installed or built. The error lists the missing ones, and how to get
@@ -57,20 +59,21 @@ pub fn is_on_path(program: &str) -> bool {
 /// The error lists the addresses in use, with their variable and the process that holds them.
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let run_dir = settings.run_dir.canonicalize()?;
-    let until = Instant::now() + PARTS_END;
-    let mut waits = false;
+    let began = Instant::now();
+    let mut patience = NOBODY_HOLDS;
     loop {
         let mut problems = Vec::new();
         let mut free = Vec::new();
-        let mut others = false;
         for (variable, address, part) in settings.listeners()? {
             match TcpListener::bind(address) {
                 Ok(listener) => free.push(listener),
                 Err(error) => {
                     let holder = port_holder::find(address);
-                    let ours = holder.as_ref().map(|it| it.folder.as_ref() == Some(&run_dir));
-                    waits |= ours == Some(true);
-                    others |= ours == Some(false);
+                    match holder.as_ref().and_then(|holder| holder.folder.as_ref()) {
+                        Some(folder) if *folder == run_dir => patience = patience.max(PARTS_END),
+                        Some(_) => patience = Duration::ZERO,
+                        None => {}
+                    }
                     let why =
                         holder.map_or_else(|| error.to_string(), |it| format!("held by {it}"));
                     problems.push(format!("{part} can't listen on {address} ({variable}): {why}"));
@@ -80,7 +83,7 @@ pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
         if problems.is_empty() {
             return Ok(());
         }
-        ensure!(waits && !others && Instant::now() < until, "{}", problems.join("\n"));
+        ensure!(began.elapsed() < patience, "{}", problems.join("\n"));
         thread::sleep(POLL);
     }
 }

@@ -1,7 +1,8 @@
 //! Renders the files that a stack runs from.
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering replaces these
-//! addresses, so every stack uses the same source files. nginx' files for the routes are made from the route files.
+//! addresses, so every stack uses the same source files. They are embedded, so that the program runs without the
+//! repository. nginx' files for the routes are made from the route files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,12 +10,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use rollout::SplitChange;
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, PROMETHEUS, PROXY};
 use super::names;
 use super::parts::{Parts, Words, filled};
 use super::settings::{Addresses, Settings, Sides, here};
@@ -28,7 +27,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let at = &settings.addresses;
     let nginx = settings.nginx_dir();
     let place = |name: &str, changes: &[(&str, String)]| {
-        write(&nginx.join(name), &changed(name, &files::text(PROXY, name)?, changes)?)
+        write(&nginx.join(name), &changed(name, &embedded(PROXY, name)?, changes)?)
     };
     // With `auto`, nginx starts a worker for each core of the machine, even for those it may not use.
     let workers = format!("worker_processes {};", processors());
@@ -54,8 +53,8 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
             removed => removed.with_context(|| folder.display().to_string())?,
         }
     }
-    files::write_folders(&prometheus, &nginx.join("live"))?;
-    write(&prometheus.join("prometheus.yml"), &files::text(PROMETHEUS, "prometheus.yml")?)?;
+    write_folders(&prometheus, &nginx.join("live"))?;
+    write(&prometheus.join("prometheus.yml"), &embedded(PROMETHEUS, "prometheus.yml")?)?;
     let Sides { old, new } = sides(settings)?;
     let started = StartRecord {
         routes: settings.routes.clone(),
@@ -67,9 +66,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
-    let (share, key, mirror) = (settings.split, settings.split_key.clone(), settings.mirror);
-    let wanted = SplitChange { share, key, mirror, held: None };
-    rollout::prepare(&settings.nginx_dir(), &routes, &wanted)?;
+    rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted)?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     let parts = Parts { socket: socket(settings), ..apps.with_own()?.filled(&words)? };
     write(&prometheus.join("targets.json"), &parts.targets(&settings.others)?)?;
@@ -284,4 +281,39 @@ fn read(file: &Path) -> anyhow::Result<String> {
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(file, text).with_context(|| file.display().to_string())
+}
+
+/// Names, relative to a folder, and contents.
+type Files = &'static [(&'static str, &'static [u8])];
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// The text of an embedded file. Fails if there is none of this name.
+fn embedded(files: Files, name: &str) -> anyhow::Result<String> {
+    let file = files.iter().find(|(found, _)| *found == name);
+    let (_, content) = file.with_context(|| format!("{name} is not part of this program"))?;
+    Ok(String::from_utf8(content.to_vec())?)
+}
+
+/// Writes Prometheus' rules below `prometheus`, and the live page into `live_page`. An error names the file.
+fn write_folders(prometheus: &Path, live_page: &Path) -> anyhow::Result<()> {
+    let rules = PROMETHEUS.iter().filter(|(name, _)| name.starts_with("rules/"));
+    write_all(rules, prometheus)?;
+    write_all(LIVE, live_page)?;
+    write_all(CHARTS, &live_page.join("node_modules/uplot"))
+}
+
+fn write_all<'a>(
+    files: impl IntoIterator<Item = &'a (&'static str, &'static [u8])>,
+    to: &Path,
+) -> anyhow::Result<()> {
+    for (name, content) in files {
+        let file = to.join(name);
+        let write = || {
+            fs::create_dir_all(file.parent().unwrap_or(to))?;
+            fs::write(&file, content)
+        };
+        write().with_context(|| file.display().to_string())?;
+    }
+    Ok(())
 }

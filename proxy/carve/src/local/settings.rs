@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Command, FromArgMatches};
-use rollout::{Key, Machine, Nginx, Share};
+use rollout::{Machine, Nginx, Share, SplitChange};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
@@ -97,13 +97,8 @@ pub struct Settings {
     pub apps: Option<PathBuf>,
     /// Words of that file to replace; the environment and the file give the others.
     pub words: BTreeMap<String, String>,
-    /// The new side's share of each route; `None` keeps the run folder's, or else the route file's.
-    pub split: Option<Share>,
-    /// What the split hashes; `None` keeps the run folder's, or else the route file's.
-    pub split_key: Option<Key>,
-    /// Share of the requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
-    /// the route file's.
-    pub mirror: Option<Share>,
+    /// Each route's split; `None` keeps the run folder's value, or else the route file's.
+    pub wanted: SplitChange,
     /// Share of the successful requests that `edge` writes as JSON lines.
     pub log_share: Share,
     /// The other machines, whose proxies follow this one.
@@ -131,9 +126,7 @@ impl Settings {
             sides: None,
             apps: None,
             words: BTreeMap::new(),
-            split: None,
-            split_key: None,
-            mirror: None,
+            wanted: SplitChange::default(),
             log_share: Share::ALL,
             others: Vec::new(),
             carve,

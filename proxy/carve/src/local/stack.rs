@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use anstream::eprintln;
 use anyhow::{Context, ensure};
 use rollout::{Share, SplitChange};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use tempfile::TempDir;
 
 use super::parts::variable;
@@ -22,7 +22,8 @@ use super::{preflight, readiness, render};
 #[derive(Debug)]
 pub struct Stack {
     settings: Settings,
-    supervisor: Supervisor,
+    /// The process that starts, restarts and stops the parts.
+    pub supervisor: Supervisor,
     keeper: Option<JoinHandle<()>>,
     _folder: TempDir,
 }
@@ -55,8 +56,7 @@ impl Stack {
             .context("no temporary folder")?;
         let (run_dir, addresses) = (folder.path().to_owned(), Addresses::free()?);
         let mut settings = Settings {
-            split: Some(Share::ALL),
-            mirror: Some(Share::NONE),
+            wanted: SplitChange { mirror: Some(Share::NONE), ..SplitChange::share(Share::ALL) },
             ..Settings::new(run_dir, addresses, carve.to_owned())
         };
         if let Some(apps) = apps {
@@ -123,11 +123,6 @@ impl Stack {
         Ok(copy)
     }
 
-    /// Stops a part and returns once it has ended. It stays stopped.
-    pub fn stop_part(&self, part: &str) -> anyhow::Result<()> {
-        self.supervisor.stop_part(part)
-    }
-
     /// Starts a stopped part and returns once it is ready. An error has the end of its log.
     pub fn start_part(&self, part: &str) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
@@ -141,18 +136,8 @@ impl Stack {
 
     /// Sends a signal to a part. If the signal ends the part, the supervisor starts it again.
     pub fn signal_part(&self, part: &str, signal: Signal) -> anyhow::Result<()> {
-        let pid = self.pid_of(part)?;
+        let pid = self.supervisor.pid_of(part)?;
         kill_process(pid, signal).with_context(|| format!("{part} {signal:?}"))
-    }
-
-    /// The supervisor's process id, if it runs. The supervisor restarts parts that end, and writes their logs.
-    pub fn pid(&self) -> Option<Pid> {
-        self.supervisor.pid()
-    }
-
-    /// A part's process id.
-    pub fn pid_of(&self, part: &str) -> anyhow::Result<Pid> {
-        self.supervisor.pid_of(part)
     }
 }
 

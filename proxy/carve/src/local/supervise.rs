@@ -7,13 +7,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use edge::log_file::LogFile;
+use parking_lot::{Condvar, Mutex};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getrlimit, kill_process,
     kill_process_group, set_child_subreaper, setrlimit, waitid,
@@ -200,12 +201,8 @@ impl SupervisedPart {
         SupervisedPart { spec, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn state(&self) -> PartState {
-        let state = self.lock();
+        let state = self.state.lock();
         PartState {
             part: self.spec.name.clone(),
             pid: state.pid.map(|pid| pid.as_raw_nonzero().get()),
@@ -221,10 +218,8 @@ impl SupervisedPart {
         let mut pause = FIRST_PAUSE;
         let mut leaving: Option<JoinHandle<()>> = None;
         loop {
-            let state = self.lock();
-            let is_stopped = |state: &mut State| state.wanted == Goal::Stopped;
-            let wait = self.changed.wait_while(state, is_stopped);
-            let mut state = wait.unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
+            self.changed.wait_while(&mut state, |state| state.wanted == Goal::Stopped);
             if state.wanted == Goal::Ended {
                 drop(state);
                 let _ = leaving.map(JoinHandle::join);
@@ -245,7 +240,7 @@ impl SupervisedPart {
                 let ends = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
                 let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), ends));
             }
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let ended = match child.and_then(|mut child| Ok(child.wait()?)) {
                 Ok(status) => status.to_string(),
                 Err(error) => format!("{error:#}"),
@@ -265,7 +260,7 @@ impl SupervisedPart {
                 pause = FIRST_PAUSE;
             } else {
                 let is_wanted = |state: &mut State| state.wanted == Goal::Running;
-                let _ = self.changed.wait_timeout_while(state, pause, is_wanted);
+                self.changed.wait_while_for(&mut state, is_wanted, pause);
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
@@ -297,7 +292,7 @@ impl SupervisedPart {
     }
 
     fn start(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.wanted == Goal::Stopped {
             (state.wanted, state.failure) = (Goal::Running, None);
         }
@@ -305,30 +300,28 @@ impl SupervisedPart {
         let is_to_start = |state: &mut State| {
             state.wanted == Goal::Running && state.pid.is_none() && state.failure.is_none()
         };
-        drop(self.changed.wait_timeout_while(state, ENDS_WITHIN, is_to_start));
+        self.changed.wait_while_for(&mut state, is_to_start, ENDS_WITHIN);
     }
 
     /// Stops the part: for good (`Ended`) or until it is started (`Stopped`). Returns once its process has ended.
     fn want(&self, wanted: Goal) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.wanted = if state.wanted == Goal::Ended { Goal::Ended } else { wanted };
         state.failure = None;
         drop(state);
         self.changed.notify_all();
         self.signal(self.spec.stop_signal());
         let runs = |state: &mut State| state.pid.is_some();
-        let wait = self.changed.wait_timeout_while(self.lock(), ENDS_WITHIN, runs);
-        let (state, waited) = wait.unwrap_or_else(PoisonError::into_inner);
-        drop(state);
+        let waited = self.changed.wait_while_for(&mut self.state.lock(), runs, ENDS_WITHIN);
         if waited.timed_out() {
             tracing::warn!(part = &*self.spec.name, "a part did not end in time and is killed");
             self.signal(Signal::KILL);
-            drop(self.changed.wait_while(self.lock(), runs));
+            self.changed.wait_while(&mut self.state.lock(), runs);
         }
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.lock().pid {
+        if let Some(pid) = self.state.lock().pid {
             let send = if signal == Signal::KILL { kill_process_group } else { kill_process };
             // Fails if the process has just ended.
             let _ = send(pid, signal);

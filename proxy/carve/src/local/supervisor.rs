@@ -86,7 +86,7 @@ impl Supervisor {
         self.ask(Request::Start(part.to_owned())).map(drop)
     }
 
-    /// Stops a part. Returns once it has ended.
+    /// Stops a part. Returns once it has ended. It stays stopped.
     pub fn stop_part(&self, part: &str) -> anyhow::Result<()> {
         self.ask(Request::Stop(part.to_owned())).map(drop)
     }

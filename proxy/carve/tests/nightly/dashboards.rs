@@ -24,8 +24,8 @@ const MOST_SERIES: f64 = 500.0;
 #[test]
 fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scrapes() {
     let stack = start(|it| {
-        (it.split, it.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
-        it.split_key = Some(Key::Request);
+        (it.wanted.share, it.wanted.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
+        it.wanted.key = Some(Key::Request);
     });
     let prometheus =
         Prometheus(format!("http://{}/prometheus", stack.settings().addresses.prometheus));

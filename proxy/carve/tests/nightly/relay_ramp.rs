@@ -150,7 +150,7 @@ fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     routes(folder.path(), new);
     let stack = crate::support::start(|it| {
-        (it.split, it.routes) = (Some(Share::NONE), folder.path().to_owned());
+        (it.wanted.share, it.routes) = (Some(Share::NONE), folder.path().to_owned());
     });
     (stack, folder)
 }

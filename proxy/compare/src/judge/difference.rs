@@ -1,6 +1,7 @@
-//! The differences between two answers.
+//! The differences between two answers, and the verdict of a judge.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -54,14 +55,16 @@ impl Serialize for Kind {
 }
 
 /// One thing in which two answers differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The kind.
     pub kind: Kind,
     /// The place: a header's name, a JSON Pointer, `offset 17` or `line 3`; empty for the whole answer. It may contain
     /// keys of JSON objects, but quotes nothing else of an answer.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub place: String,
     /// A description for people. It may quote both answers, so it must only be shown where texts may be kept.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
@@ -134,6 +137,21 @@ impl DifferenceList {
         self.add(&kind, "", || (String::new(), detail.into()));
     }
 
+    /// Both bodies in the judge's format. If one cannot be read, adds that as a difference and returns `None`.
+    pub(crate) fn both<T, E: fmt::Display>(
+        &mut self,
+        old: Result<T, E>,
+        new: Result<T, E>,
+    ) -> Option<(T, T)> {
+        let (side, why) = match (old, new) {
+            (Ok(old), Ok(new)) => return Some((old, new)),
+            (Err(why), _) => ("old", why),
+            (_, Err(why)) => ("new", why),
+        };
+        self.whole(Kind::Undecodable, format!("{side}: {why}"));
+        None
+    }
+
     /// Adds the listed differences of another judge.
     pub(crate) fn extend(&mut self, others: Differences) {
         for Difference { kind, place, detail } in others.listed {
@@ -141,12 +159,51 @@ impl DifferenceList {
         }
     }
 
-    /// The differences; `None` if there are none.
-    pub(crate) fn into_differences(self) -> Option<Differences> {
-        self.0
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
+}
+
+/// The outcome of one comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The answers are the same.
+    Same,
+    /// The answers differ.
+    Different(Differences),
+    /// The judge itself failed. The pair was not compared and must never count as a match.
+    Unjudged {
+        /// The reason, for people. Does not quote the answers.
+        reason: String,
+    },
+    /// The user's program chose not to judge this pair.
+    Skipped,
+}
+
+impl Verdict {
+    pub(crate) fn different(kind: Kind, detail: impl Into<String>) -> Self {
+        let mut found = DifferenceList::default();
+        found.whole(kind, detail);
+        Verdict::of(found)
+    }
+
+    pub(crate) fn of(found: DifferenceList) -> Self {
+        found.0.map_or(Verdict::Same, Verdict::Different)
+    }
+}
+
+/// The longest part of an answer in a detail, in characters.
+const MAX_CHARS: usize = 60;
+
+/// `text` on one line, cut after 60 characters.
+pub(crate) fn shortened(text: &str) -> String {
+    cut(text, MAX_CHARS)
+}
+
+/// `text` with control characters escaped, so that it stays on one line, cut after `max_chars`.
+pub(crate) fn cut(text: &str, max_chars: usize) -> String {
+    let mut chars = text.chars();
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let start: String = chars.by_ref().take(max_chars).map(shown).collect();
+    if chars.next().is_some() { start + "…" } else { start }
 }

@@ -6,8 +6,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::judge::difference::{DifferenceList, Kind};
-use crate::judge::shorten::shortened;
+use crate::judge::difference::{DifferenceList, Kind, shortened};
 
 /// Adds a difference for each header of `names` whose values differ. A header that both answers lack is equal.
 pub(crate) fn compare(
@@ -38,7 +37,7 @@ fn is_equal(name: &HeaderName, old: &HeaderMap, new: &HeaderMap) -> bool {
         // Each side makes its own tags.
         (old, new) if *name == ETAG => old.is_some() == new.is_some(),
         (Some(old), Some(new)) if [CONTENT_TYPE, CONTENT_DISPOSITION].contains(name) => {
-            ContentType::of(&old) == ContentType::of(&new)
+            content_type(&old) == content_type(&new)
         }
         (Some(old), Some(new)) if is_list(name) => members(&old) == members(&new),
         (old, new) => old == new,
@@ -106,37 +105,32 @@ pub(crate) fn combined(name: &HeaderName, headers: &HeaderMap) -> Option<Vec<u8>
     (!lines.is_empty()).then(|| lines.join(&b", "[..]))
 }
 
+/// A parameter's name and its value.
+type Parameter = (Vec<u8>, Vec<u8>);
+
 /// A Content-Type in a normal form (RFC 9110, 8.3.1): the media type, the names of parameters and the value of
 /// `charset` in lower case, values without quotes, no optional whitespace, and parameters sorted, because their order
 /// means nothing. A redundant `charset` is left out: UTF-8 for JSON, which has no other (RFC 8259, 8.1), and any for a
 /// type that is not text.
-#[derive(Debug, PartialEq, Eq)]
-struct ContentType {
-    media_type: Vec<u8>,
-    parameters: Vec<(Vec<u8>, Vec<u8>)>,
-}
-
-impl ContentType {
-    fn of(value: &[u8]) -> Self {
-        let mut parts = split_outside_quotes(value, b';').into_iter();
-        let media_type = parts.next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
-        let mut parameters: Vec<_> = parts
-            .map(<[u8]>::trim_ascii)
-            .filter(|part| !part.is_empty())
-            .map(|part| {
-                let end = part.iter().position(|&b| b == b'=').unwrap_or(part.len());
-                let name = part[..end].trim_ascii().to_ascii_lowercase();
-                let mut value = unquoted(part.get(end + 1..).unwrap_or_default().trim_ascii());
-                if name == b"charset" {
-                    value.make_ascii_lowercase();
-                }
-                (name, value)
-            })
-            .filter(|(name, value)| name != b"charset" || is_charset_said(&media_type, value))
-            .collect();
-        parameters.sort();
-        ContentType { media_type, parameters }
-    }
+fn content_type(value: &[u8]) -> (Vec<u8>, Vec<Parameter>) {
+    let mut parts = split_outside_quotes(value, b';').into_iter();
+    let media_type = parts.next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
+    let mut parameters: Vec<_> = parts
+        .map(<[u8]>::trim_ascii)
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let end = part.iter().position(|&b| b == b'=').unwrap_or(part.len());
+            let name = part[..end].trim_ascii().to_ascii_lowercase();
+            let mut value = unquoted(part.get(end + 1..).unwrap_or_default().trim_ascii());
+            if name == b"charset" {
+                value.make_ascii_lowercase();
+            }
+            (name, value)
+        })
+        .filter(|(name, value)| name != b"charset" || is_charset_said(&media_type, value))
+        .collect();
+    parameters.sort();
+    (media_type, parameters)
 }
 
 /// Whether this charset, in lower case, means something for the media type.

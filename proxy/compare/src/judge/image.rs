@@ -39,11 +39,7 @@ impl Limits {
     }
 
     pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut DifferenceList) {
-        let (old, new) = match (decode(old), decode(new)) {
-            (Ok(old), Ok(new)) => (old, new),
-            (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
-            (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
-        };
+        let Some((old, new)) = found.both(decode(old), decode(new)) else { return };
         if (old.width, old.height) != (new.width, new.height) {
             let shown = |picture: &Picture| format!("{} x {} px", picture.width, picture.height);
             let detail = format!("old {}, new {}", shown(&old), shown(&new));

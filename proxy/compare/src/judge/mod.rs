@@ -19,24 +19,21 @@ mod exec;
 mod headers;
 mod image;
 mod json;
-mod long;
 mod qr;
-mod shorten;
 mod text;
-mod verdict;
 
 use http::{HeaderMap, HeaderName};
 use route::JudgeSettings;
+use serde::Serialize;
 use serde_json::Value;
 
+pub use bytes::Digest;
 use difference::DifferenceList;
-pub use difference::{Difference, Differences, Kind};
+pub use difference::{Difference, Differences, Kind, Verdict};
 pub use exec::{Failure, Stats};
-pub use long::Digest;
-pub use verdict::Verdict;
 
 /// The request that both sides answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct RequestLine<'a> {
     /// `GET`, for example.
     pub method: &'a str,
@@ -78,13 +75,13 @@ impl Judge {
     /// setting's value is out of range; the error names the setting.
     pub fn new(settings: &JudgeSettings, headers: Vec<HeaderName>) -> anyhow::Result<Self> {
         let bodies = match settings {
-            JudgeSettings::Bytes => Bodies::Bytes,
+            JudgeSettings::Bytes {} => Bodies::Bytes,
             JudgeSettings::Text(settings) => Bodies::Text(text::Rules::new(settings)?),
             JudgeSettings::Json(settings) => Bodies::Json(json::Rules::new(settings)?),
-            JudgeSettings::Qr => Bodies::Qr,
+            JudgeSettings::Qr {} => Bodies::Qr,
             JudgeSettings::Image(settings) => Bodies::Image(image::Limits::new(settings)?),
             JudgeSettings::Exec(settings) => Bodies::Exec(Box::new(exec::Exec::new(settings)?)),
-            JudgeSettings::Session => {
+            JudgeSettings::Session {} => {
                 anyhow::bail!("session: two answers to one request cannot judge a session")
             }
         };

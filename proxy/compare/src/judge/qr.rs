@@ -1,4 +1,4 @@
-//! The judge `qr`: compares pictures of QR symbols, read by a decoder that belongs to neither side.
+//! The judge `qr`: compares pictures of QR symbols, which are decoded.
 //!
 //! 1. If both sides answer a GET with 200, both bodies are pictures. They differ if either is `undecodable` or shows
 //!    another `text` than the requested one, or if their `level` or `size` differ. Their bytes may differ.
@@ -77,11 +77,8 @@ fn compare_pictures(
     new: &Picture,
     found: &mut DifferenceList,
 ) {
-    let (old_symbol, new_symbol) = match (&old.symbol, &new.symbol) {
-        (Ok(old), Ok(new)) => (old, new),
-        (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
-        (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
-    };
+    let symbols = found.both(old.symbol.as_ref(), new.symbol.as_ref());
+    let Some((old_symbol, new_symbol)) = symbols else { return };
     // If the contract refuses the query, there is no text that a picture could show.
     let Some(text) = text_of(asked.target) else {
         return found.whole(Kind::Text, "the query has no text that a picture could show");

@@ -15,8 +15,7 @@ use std::borrow::Cow;
 use anyhow::{anyhow, ensure};
 use regex::{NoExpand, Regex};
 
-use crate::judge::difference::{DifferenceList, Kind};
-use crate::judge::shorten::shortened;
+use crate::judge::difference::{DifferenceList, Kind, shortened};
 use route::TextSettings;
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Undecodable, Kind::Text];
@@ -47,10 +46,7 @@ impl Rules {
     }
 
     pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut DifferenceList) {
-        let (old, new) = match (self.read(old, "old"), self.read(new, "new")) {
-            (Ok(old), Ok(new)) => (old, new),
-            (Err(detail), _) | (_, Err(detail)) => return found.whole(Kind::Undecodable, detail),
-        };
+        let Some((old, new)) = found.both(self.read(old), self.read(new)) else { return };
         for line in 0..old.len().max(new.len()) {
             if old.get(line) == new.get(line) {
                 continue;
@@ -68,9 +64,9 @@ impl Rules {
     }
 
     /// The normalised lines of `body`.
-    fn read(&self, body: &[u8], side: &str) -> Result<Vec<String>, String> {
+    fn read(&self, body: &[u8]) -> Result<Vec<String>, String> {
         let text = std::str::from_utf8(body)
-            .map_err(|error| format!("{side} is not UTF-8 at byte {}", error.valid_up_to()))?;
+            .map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to()))?;
         let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
         for pattern in &self.ignore {
             if let Cow::Owned(replaced) = pattern.replace_all(&text, NoExpand(IGNORED)) {

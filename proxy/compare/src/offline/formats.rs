@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, bail, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{HeaderName, HeaderValue, Method, Uri};
 use serde::Deserialize;
+
+use crate::mirrored::MirroredRequest;
 
 /// Headers that belong to a connection, so that the client sets its own.
 const OF_THE_CONNECTION: [HeaderName; 5] = [
@@ -32,10 +33,7 @@ const OF_THE_CONNECTION: [HeaderName; 5] = [
 pub(super) struct RecordedRequest {
     /// The number of its line, or of its entry in a HAR, from 1.
     pub(super) number: usize,
-    pub(super) method: Method,
-    pub(super) target: PathAndQuery,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    pub(super) asked: MirroredRequest,
     /// Whether a browser recorded the headers; otherwise they were chosen by hand.
     pub(super) is_recorded: bool,
 }
@@ -92,14 +90,7 @@ pub(super) fn parse(content: &[u8]) -> anyhow::Result<RequestFile> {
 
 impl RecordedRequest {
     fn get(number: usize, target: PathAndQuery) -> Self {
-        RecordedRequest {
-            number,
-            method: Method::GET,
-            target,
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-            is_recorded: false,
-        }
+        RecordedRequest { number, asked: MirroredRequest::get(target), is_recorded: false }
     }
 }
 
@@ -123,16 +114,15 @@ fn written(number: usize, line: &[u8]) -> anyhow::Result<RecordedRequest> {
         (body, None) => body.unwrap_or_default().into(),
         (None, Some(coded)) => STANDARD.decode(coded).context("body_base64")?.into(),
     };
-    let mut given = RecordedRequest {
-        body,
-        method: method.map_or(Ok(Method::GET), |method| method.parse()).context("method")?,
-        ..RecordedRequest::get(number, path.parse().with_context(|| format!("path: {path:?}"))?)
-    };
+    let target = path.parse().with_context(|| format!("path: {path:?}"))?;
+    let mut given = RecordedRequest::get(number, target);
+    given.asked.body = body;
+    given.asked.method = method.map_or(Ok(Method::GET), |it| it.parse()).context("method")?;
     for (name, value) in headers {
         let of = || format!("headers: {name}");
         let parsed: HeaderName = name.parse().with_context(of)?;
         ensure!(!OF_THE_CONNECTION.contains(&parsed), "{}: compare sets it itself", of());
-        given.headers.append(parsed, value.parse().with_context(of)?);
+        given.asked.headers.append(parsed, value.parse().with_context(of)?);
     }
     Ok(given)
 }
@@ -149,16 +139,15 @@ fn logged(number: usize, line: &[u8]) -> Option<Result<RecordedRequest, &'static
         }
         _ => None,
     };
-    Some(
-        match parsed.map(|(method, target)| RecordedRequest {
-            method,
-            ..RecordedRequest::get(number, target)
-        }) {
-            None => Err("without a request"),
-            Some(given) if ["GET", "HEAD", "OPTIONS"].contains(&given.method.as_str()) => Ok(given),
-            Some(_) => Err("whose body is not in the log"),
-        },
-    )
+    let Some((method, target)): Option<(Method, _)> = parsed else {
+        return Some(Err("without a request"));
+    };
+    if !["GET", "HEAD", "OPTIONS"].contains(&method.as_str()) {
+        return Some(Err("whose body is not in the log"));
+    }
+    let mut given = RecordedRequest::get(number, target);
+    given.asked.method = method;
+    Some(Ok(given))
 }
 
 #[derive(Deserialize)]
@@ -207,28 +196,27 @@ impl HarRequest {
         let without_fragment = url.split('#').next().unwrap_or_default();
         let uri: Uri = without_fragment.parse().context("url")?;
         let target = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        let mut given = RecordedRequest {
+        let mut asked = MirroredRequest {
             method: method.parse().context("method")?,
-            is_recorded: true,
-            ..RecordedRequest::get(number, target)
+            ..MirroredRequest::get(target)
         };
         for HarHeader { name, value } in headers {
             // HTTP/2's pseudo-headers begin with a colon and are not valid names; they only repeat method and url.
             let name = name.parse::<HeaderName>().ok().filter(|it| !OF_THE_CONNECTION.contains(it));
             if let Some((name, value)) = name.zip(value.parse::<HeaderValue>().ok()) {
-                given.headers.append(name, value);
+                asked.headers.append(name, value);
             }
         }
         if let Some(host) = uri.authority() {
-            given.headers.insert(HOST, host.as_str().parse().context("url")?);
+            asked.headers.insert(HOST, host.as_str().parse().context("url")?);
         }
         if let Some(HarBody { mime_type, text }) = post_data {
-            given.body = text.into();
-            if !given.headers.contains_key(CONTENT_TYPE) && !mime_type.is_empty() {
-                given.headers.insert(CONTENT_TYPE, mime_type.parse().context("postData.mimeType")?);
+            asked.body = text.into();
+            if !asked.headers.contains_key(CONTENT_TYPE) && !mime_type.is_empty() {
+                asked.headers.insert(CONTENT_TYPE, mime_type.parse().context("postData.mimeType")?);
             }
         }
-        Ok(given)
+        Ok(RecordedRequest { number, asked, is_recorded: true })
     }
 }
 

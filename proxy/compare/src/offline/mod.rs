@@ -111,8 +111,8 @@ fn lines(
     let mut lines = Vec::new();
     for given in parsed.given {
         let number = given.number;
-        let path = given.target.path();
-        let name = given.headers.get(HOST).or(host).and_then(host_name);
+        let path = given.asked.target.path();
+        let name = given.asked.headers.get(HOST).or(host).and_then(host_name);
         let is_it = |one: &&Arc<ComparedRoute>| {
             let has = |name: &str| carve.has(name, &one.route);
             one.route.file.path.matches(path) && name.as_deref().is_none_or(has)
@@ -121,7 +121,7 @@ fn lines(
             skipped.add("of no route", number);
             continue;
         };
-        let (route, method) = (&watched.route, given.method.as_str());
+        let (route, method) = (&watched.route, given.asked.method.as_str());
         if !route.file.methods.include(method) {
             skipped
                 .add(&format!("whose method {method} route {} does not have", route.name), number);
@@ -150,8 +150,8 @@ fn asked(
     watched: &ComparedRoute,
     host: Option<&HeaderValue>,
 ) -> MirroredRequest {
-    let RecordedRequest { method, target, headers, body, is_recorded, .. } = given;
-    let mut asked = MirroredRequest { method, body, ..MirroredRequest::get(target) };
+    let RecordedRequest { mut asked, is_recorded, .. } = given;
+    let headers = std::mem::take(&mut asked.headers);
     let names: Vec<HeaderName> = match is_recorded {
         true => watched.sent_headers.clone(),
         false => headers.keys().filter(|name| *name != HOST).cloned().collect(),

@@ -24,6 +24,14 @@ impl Place {
         Place { folder, follower }
     }
 
+    /// A log with three lines, which are counted.
+    fn with_three_lines() -> Self {
+        let mut place = Place::new();
+        place.write(&LINE.repeat(3));
+        assert_eq!(place.poll(), (3, 0));
+        place
+    }
+
     fn log(&self) -> PathBuf {
         self.folder.path().join("edge.log")
     }
@@ -117,9 +125,7 @@ fn blocks_end_anywhere_in_a_line() {
 
 #[test]
 fn after_a_restart_reading_goes_on_behind_the_last_scrape() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     place.scrape();
     place.write(&LINE.repeat(5));
     assert_eq!(place.poll(), (8, 0));
@@ -146,9 +152,7 @@ fn what_is_never_scraped_is_given_up_in_the_end() {
 
 #[test]
 fn a_rotated_log_is_read_to_its_end_and_the_new_one_from_its_beginning() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     place.write(LINE);
     let old = place.rotate("edge.log.1");
     append(&old, LINE);
@@ -182,9 +186,7 @@ fn a_replaced_log_is_closed_when_it_is_silent() {
 
 #[test]
 fn a_log_that_was_rotated_while_nobody_read_is_found_again() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     place.scrape();
     place.write(&LINE.repeat(2));
     place.rotate("edge.log.1");
@@ -196,9 +198,7 @@ fn a_log_that_was_rotated_while_nobody_read_is_found_again() {
 
 #[test]
 fn a_log_that_is_gone_is_said_and_the_new_one_is_read() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     place.scrape();
     fs::remove_file(place.log()).unwrap();
     // The filesystem may reuse the inode, and the resolution of its times of birth is some milliseconds.
@@ -211,9 +211,7 @@ fn a_log_that_is_gone_is_said_and_the_new_one_is_read() {
 
 #[test]
 fn a_truncated_log_is_read_from_its_beginning() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     File::create(place.log()).unwrap();
     place.write(LINE);
     assert_eq!(place.poll(), (4, 0));
@@ -247,9 +245,7 @@ fn what_was_scraped_and_printed_is_freed_and_the_rest_stays() {
 
 #[test]
 fn a_broken_offset_file_means_reading_from_the_beginning() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     place.scrape();
     let [counted, _] = offset_files(&place.log());
     fs::write(counted, "nonsense").unwrap();
@@ -259,9 +255,7 @@ fn a_broken_offset_file_means_reading_from_the_beginning() {
 
 #[test]
 fn a_restart_prints_what_was_not_printed_and_nothing_twice() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     assert_eq!((place.print(), place.print()), (3, 0));
     place.write(&LINE.repeat(4));
     place.poll();
@@ -277,9 +271,7 @@ fn a_restart_prints_what_was_not_printed_and_nothing_twice() {
 
 #[test]
 fn of_a_log_that_an_earlier_version_counted_only_the_rest_is_printed() {
-    let mut place = Place::new();
-    place.write(&LINE.repeat(3));
-    place.poll();
+    let mut place = Place::with_three_lines();
     place.scrape();
     let [_, printed] = offset_files(&place.log());
     fs::remove_file(printed).unwrap();

@@ -154,12 +154,15 @@ fn an_error_in_a_file_names_the_line() {
     let with = |rest: &str| format!("{head}{gate}{rest}");
     for (text, problem) in [
         (String::new(), "missing field `overlap`"),
-        ("overlap = \"10 parsecs\"\n".to_owned(), "line 1: \"10 parsecs\""),
+        ("overlap = \"10 parsecs\"\n".to_owned(), "line 1: overlap: \"10 parsecs\""),
         (format!("{head}gate = []\n"), "no gates"),
         (with(""), "missing field `limit`"),
-        (with("limit = 0\nwindow = \"stop\"\n"), "line 7: \"stop\""),
-        (with("limit = 0\notherwise = \"panic\"\n"), "line 7: unknown variant"),
-        (with("limit = 0\n").replace("==", "="), "line 5: \"=\": must be ==, <, <=, > or >="),
+        (with("limit = 0\nwindow = \"stop\"\n"), "line 7: window: \"stop\""),
+        (with("limit = 0\notherwise = \"panic\"\n"), "line 7: otherwise: unknown variant"),
+        (
+            with("limit = 0\n").replace("==", "="),
+            "line 5: compare: \"=\": must be ==, <, <=, > or >=",
+        ),
         (with("limit = 0\nlimits = 0\n"), "line 7: unknown field `limits`"),
         (with("limit = 0\n").replace("\"a\"", "\"A\""), "gate \"A\""),
         (with(&format!("limit = 0\n{gate}limit = 1\n")), "gate \"a\" is defined twice"),

@@ -3,7 +3,6 @@
 mod begin;
 mod order;
 mod report;
-pub mod request;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use evidence::gates::Gates;
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
@@ -25,11 +24,10 @@ use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::pulse::Pulse;
 use crate::samples::Sampler;
 use crate::split::{SplitChange, current};
-use crate::state::{Back, Confirmation, Phase, Plan, RunRequest, State};
+use crate::state::{Back, Confirmation, Phase, Plan, Request, RunRequest, State};
 use crate::{stop, stop_file};
 pub use order::{attend, order};
 use report::Report;
-use request::Request;
 use route::Share;
 
 /// How often to check for a request or a signal.
@@ -110,11 +108,27 @@ pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     run.abort(back)
 }
 
+/// Sends a request and waits until the run has taken it. A run checks for requests several times a second, unless it
+/// waits for nginx or Prometheus. Fails if the run does not take it within `patience`.
+pub fn request(nginx: &Nginx, request: Request, patience: Duration) -> anyhow::Result<()> {
+    nginx.store.ask(Some(&RunRequest { request, by: nginx.by.clone() }))?;
+    let deadline = Instant::now() + patience;
+    while nginx.store.is_asked().unwrap_or(true) {
+        if Instant::now() > deadline {
+            // Withdraws the request, so that a later run does not find it.
+            let _ = nginx.store.ask(None);
+            bail!("the run does not answer");
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
 /// Asks the process of an unfinished run to go back, to its start share or to 0%, and waits until it has ended. Returns
 /// the share that is then set. Fails if the process does not end within `patience`.
 pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Share> {
     let deadline = Instant::now() + patience;
-    request::send(nginx, Request::Abort(back), patience)?;
+    request(nginx, Request::Abort(back), patience)?;
     while let Some(holder) = nginx.holder()? {
         ensure!(
             Instant::now() < deadline,

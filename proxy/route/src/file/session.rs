@@ -24,7 +24,7 @@ pub struct Home {
 impl Route {
     /// Whether the route's requests belong together, so that homes choose their side.
     pub fn is_session(&self) -> bool {
-        self.file.judge == JudgeSettings::Session
+        self.file.judge == JudgeSettings::Session {}
     }
 }
 
@@ -54,7 +54,7 @@ const OF_SESSIONS: [&str; 2] = ["homes", "idle_timeout"];
 /// Refuses keys that contradict the judge; the error names both. `table` is the file as it was written, without
 /// defaults.
 pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()> {
-    if file.judge != JudgeSettings::Session {
+    if file.judge != (JudgeSettings::Session {}) {
         for key in OF_SESSIONS {
             ensure!(!has(table, key), "{key}: only a route with judge = \"session\" has it");
         }

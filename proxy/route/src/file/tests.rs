@@ -12,7 +12,7 @@ fn the_least_is_a_path() {
     assert_eq!(route.sent_headers(), ["accept", "accept-language"]);
     assert_eq!(writes.sent_headers()[2..], ["content-encoding", "content-type"]);
     assert!(route.compared_headers().iter().any(|name| name == "location"));
-    assert_eq!(route.file.judge, JudgeSettings::Bytes);
+    assert_eq!(route.file.judge, JudgeSettings::Bytes {});
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_judge_is_a_name_or_a_table_with_its_settings() {
         route.expect(text).file.judge
     };
     let ignore = || vec!["a".to_owned()];
-    assert_eq!(judge("\"qr\""), JudgeSettings::Qr);
+    assert_eq!(judge("\"qr\""), JudgeSettings::Qr {});
     let text = judge("{ kind = \"text\", ignore = [\"a\"] }");
     assert_eq!(text, JudgeSettings::Text(TextSettings { ignore: ignore() }));
     let json = judge("{ kind = \"json\", ignore = [\"a\"], tolerance = 0.5 }");

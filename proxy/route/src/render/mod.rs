@@ -25,7 +25,6 @@
 mod clients;
 mod front;
 mod hosts;
-mod listeners;
 mod log;
 mod pass;
 mod session;
@@ -115,10 +114,10 @@ pub fn all(
         ("headers.conf", front::headers(carve)),
         (
             "listeners.conf",
-            HEAD.to_owned() + &listeners::listens(&carve.front, carve.front.tls.as_ref()),
+            HEAD.to_owned() + &hosts::listens(&carve.front, carve.front.tls.as_ref()),
         ),
         ("hosts.conf", hosts::servers(carve, others, upstreams)),
-        ("redirects.conf", listeners::redirects(&carve.front)),
+        ("redirects.conf", hosts::redirects(&carve.front)),
         ("grpc.conf", HEAD.to_owned() + &front::grpc(carve, "old", &upstreams.old)),
         (
             "rest.conf",
@@ -347,22 +346,16 @@ fn location(carve: &CarveFile, route: &Route, matching: &str, upstreams: &Upstre
         false => format!("@{name}_old"),
     };
 
-    let unlike = |variable: &str, pattern: &str| {
-        format!("    if ({variable} !~ \"{pattern}\") {{\n        return 598;\n    }}\n")
-    };
-    let mut others = unlike("$request_uri", &format!("^{}", file.path.pattern()));
-    if let Some(methods) = file.methods.pattern() {
-        others += &unlike("$request_method", &methods);
-    }
-    if route.body() == Body::None && file.body.is_none() {
-        others += "    if ($has_body) {\n        return 598;\n    }\n";
-    }
-    if app.websocket {
-        others += "    if ($passed_upgrade) {\n        return 598;\n    }\n";
-    }
-    if front::has_grpc(carve) {
-        others += "    if ($is_grpc) {\n        return 598;\n    }\n";
-    }
+    let drops_bodies = route.body() == Body::None && file.body.is_none();
+    let others = [
+        Some(format!("$request_uri !~ \"^{}\"", file.path.pattern())),
+        file.methods.pattern().map(|methods| format!("$request_method !~ \"{methods}\"")),
+        drops_bodies.then(|| "$has_body".to_owned()),
+        app.websocket.then(|| "$passed_upgrade".to_owned()),
+        front::has_grpc(carve).then(|| "$is_grpc".to_owned()),
+    ];
+    let to_rest = |it: String| format!("    if ({it}) {{\n        return 598;\n    }}\n");
+    let others: String = others.into_iter().flatten().map(to_rest).collect();
     // Needed in every location that reads or sends a body, where otherwise the server's limit would apply.
     let limit = format!("    client_max_body_size {};\n", route.max_body());
     // nginx checks the length before it knows whether a request belongs to the route.

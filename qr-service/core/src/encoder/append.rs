@@ -74,21 +74,15 @@ fn parity(data: Data<'_>, units: &[Unit]) -> u8 {
     let bytes = data.as_bytes();
     units.iter().fold(0, |parity, unit| {
         let of_unit = match unit.kanji {
-            Some(value) => shift_jis(value),
+            Some(value) => shift_jis(value).to_be_bytes().iter().fold(0, |a, b| a ^ b),
             None => bytes[unit.at..][..usize::from(unit.len)].iter().fold(0, |a, b| a ^ b),
         };
         parity ^ of_unit
     })
 }
 
-/// XOR of the two bytes of a Kanji.
-#[cfg(feature = "kanji")]
-fn shift_jis(value: u16) -> u8 {
-    let [high, low] = super::kanji::code(value).to_be_bytes();
-    high ^ low
-}
-
-#[cfg(not(feature = "kanji"))]
-fn shift_jis(_: u16) -> u8 {
-    0
+/// The Shift JIS code of a value of Kanji mode (section 7.4.6).
+pub(crate) fn shift_jis(value: u16) -> u16 {
+    let offset = ((value / 0xc0) << 8) | (value % 0xc0);
+    offset + if offset < 0x1f00 { 0x8140 } else { 0xc140 }
 }

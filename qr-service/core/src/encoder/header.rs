@@ -4,14 +4,14 @@ use super::Fnc1;
 use crate::bits::BitString;
 
 /// A symbol's place in structured append (section 8).
-#[derive(Clone, Copy)]
-pub(super) struct Part {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
     /// From 0.
-    pub(super) index: usize,
+    pub index: usize,
     /// Number of symbols.
-    pub(super) total: usize,
+    pub total: usize,
     /// XOR of all bytes of the message.
-    pub(super) parity: u8,
+    pub parity: u8,
 }
 
 /// The parts of the header, in the order in which they are written. zxing's encoders use the same order,

@@ -29,11 +29,5 @@ pub(super) fn value(char: char) -> Option<u16> {
     Some((offset >> 8) * 0xc0 + (offset & 0xff))
 }
 
-/// The Shift JIS code of a value of Kanji mode.
-pub(super) fn code(value: u16) -> u16 {
-    let offset = ((value / 0xc0) << 8) | (value % 0xc0);
-    offset + if offset < 0x1f00 { 0x8140 } else { 0xc140 }
-}
-
 #[cfg(test)]
 mod tests;

@@ -120,7 +120,7 @@ impl MicroEncoder {
 }
 
 /// Width of the character count indicator, in bits (table 3); `None` if the version lacks the mode.
-fn count_bits(mode: Mode, version: u8) -> Option<u32> {
+pub(crate) fn count_bits(mode: Mode, version: u8) -> Option<u32> {
     let (first, bits) = match mode {
         Mode::Numeric => (1, 3),
         Mode::Alphanumeric => (2, 3),

@@ -11,10 +11,16 @@ mod rmqr;
 mod segments;
 mod units;
 
+#[cfg(feature = "read")]
+pub(crate) use append::shift_jis;
 #[cfg(feature = "micro")]
 pub use micro::MicroEncoder;
+#[cfg(feature = "read")]
+pub(crate) use micro::count_bits as micro_count_bits;
 #[cfg(feature = "rmqr")]
 pub use rmqr::RmqrEncoder;
+#[cfg(feature = "read")]
+pub(crate) use segments::range_of;
 
 use std::ops::RangeInclusive;
 
@@ -25,6 +31,11 @@ use crate::modes::Modes;
 use crate::symbol::Symbol;
 use crate::version::data_codewords;
 use header::Header;
+#[cfg_attr(
+    not(feature = "read"),
+    allow(unreachable_pub, reason = "only the reader's result has it")
+)]
+pub use header::Part;
 use segments::Segments;
 use units::{Unit, units};
 

@@ -223,6 +223,6 @@ pub(super) fn split(units: &[Unit], modes: Modes, mut path: Path) -> (u64, Vec<S
 }
 
 /// The range of versions that `version` belongs to.
-fn range_of(version: u8) -> usize {
+pub(crate) fn range_of(version: u8) -> usize {
     RANGES.iter().position(|(_, high)| version <= *high).unwrap_or(RANGES.len() - 1)
 }

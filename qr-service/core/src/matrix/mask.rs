@@ -52,6 +52,15 @@ pub(super) static MASKS_16: Masks<u16> = masks!(u16);
 #[cfg(target_arch = "x86_64")]
 pub(super) static MASKS_32: Masks<u32> = masks!(u32);
 
+/// The modules that `mask` inverts, by row; rows repeat after [`PERIOD`], and so does each from the left. Micro QR has
+/// the masks 1, 4, 6 and 7 under other numbers, rMQR only mask 4.
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+pub(crate) fn mask_rows(mask: u8) -> [[u64; 3]; PERIOD] {
+    let part = |i: usize, k: usize| u64::from(MASKS_16[0][k % PERIOD_WORDS][i][usize::from(mask)]);
+    let word = |i: usize, w: usize| (0..4).fold(0, |word, k| word | part(i, 4 * w + k) << (16 * k));
+    std::array::from_fn(|i| std::array::from_fn(|w| word(i, w)))
+}
+
 /// Applies `mask` to the `free` modules of `rows`.
 pub(super) fn apply<T: Word, const WORDS: usize, const LINES: usize>(
     rows: &mut PackedLines<T, WORDS, LINES>,

@@ -19,15 +19,30 @@ mod wide;
 use format::Formats;
 use lines::PackedLines;
 pub(crate) use lines::{APART, Sizes, Word};
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+pub(crate) use mask::mask_rows;
+pub(crate) use place::zigzag;
 
 use crate::level::Level;
+use crate::modules::ROW_WORDS;
 use crate::version::{size_of, total_codewords};
 
-/// The modules of `version` that hold no codeword: bit `x % 64` of word `x / 64` of row `y`.
-pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
+/// A row of any symbol before its message: the dark modules of its function patterns with format information, and the
+/// modules that are free for codewords. Module `x` is bit `x % 64` of word `x / 64`.
+pub(crate) type Row = [u64; ROW_WORDS];
+
+/// The rows of a symbol before its message.
+pub(crate) fn empty_rows(version: u8, level: Level, mask: u8) -> Vec<[Row; 2]> {
     const LINES: usize = Sizes::up_to(40, 64).lines + APART;
-    let free = function::Patterns::<u64, 3, LINES>::new(version).free;
-    free[..size_of(version)].iter().map(|row| row.map(|word| !word)).collect()
+    let size = size_of(version);
+    let mut patterns = function::Patterns::<u64, ROW_WORDS, LINES>::new(version);
+    Formats::new(level, size).draw(&mut patterns.dark, mask);
+    patterns.dark[..size].iter().zip(patterns.free).map(|(dark, free)| [*dark, free]).collect()
+}
+
+/// Whether module `x` of a row is dark.
+pub(crate) fn is_set(row: &Row, x: usize) -> bool {
+    row[x / 64] >> (x % 64) & 1 == 1
 }
 
 /// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with

@@ -9,6 +9,23 @@
 use super::function::TIMING;
 use super::lines::{PackedLines, Word};
 
+/// Columns and rows of a symbol's modules in the order in which codewords fill them: up and down through strips of two
+/// columns, from the one on the right of column `last`. In QR they go around the timing pattern in column 6.
+pub(crate) fn zigzag(
+    last: usize,
+    height: usize,
+    is_qr: bool,
+) -> impl Iterator<Item = (usize, usize)> {
+    let strips = (1..=last).rev().step_by(2).enumerate();
+    strips.flat_map(move |(strip, right)| {
+        let right = if is_qr && right <= TIMING { right - 1 } else { right };
+        (0..height).flat_map(move |k| {
+            let y = if strip.is_multiple_of(2) { height - 1 - k } else { k };
+            [(right, y), (right - 1, y)]
+        })
+    })
+}
+
 /// Rows that a word of a stream fills at most: it begins at a whole byte.
 const MOST_ROWS: u32 = 56;
 

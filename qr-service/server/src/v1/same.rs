@@ -4,11 +4,11 @@ use encoding_rs::SHIFT_JIS;
 
 use crate::v1::options::Mode;
 use crate::v1::plan::{Plan, SymbolPlan};
-use crate::v1::reader::Found;
+use crate::v1::reader::Seen;
 use crate::v1::symbol::Encoded;
 
 /// Whether the symbol found has the version, the content and the part of the requested one.
-pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
+pub(crate) fn is_same(found: &Seen, plan: &Plan, encoded: &Encoded) -> bool {
     let content = plan.content.as_bytes();
     let has_kanji = matches!(plan.symbol.mode(), Mode::Kanji | Mode::AutoKanji);
     if found.version != encoded.symbol.version() {

@@ -12,6 +12,7 @@ use ureq::http::header::{CONTENT_LENGTH, COOKIE, EXPECT, HOST};
 use ureq::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use ureq::{Agent, Body, SendBody};
 
+use super::Finding;
 use super::answers::{Answer, Outcome, differences, outcomes, status};
 
 /// Longest wait for a whole answer.
@@ -39,13 +40,6 @@ pub(super) struct Ends {
     pub(super) own: BTreeMap<String, String>,
     /// Whether the proxy is the stack's, and trusts no load balancer.
     pub(super) trusts_none: bool,
-}
-
-/// A way to request a page, and its differences.
-pub(super) struct Page {
-    pub(super) way: &'static str,
-    pub(super) differs: Vec<String>,
-    pub(super) note: Option<&'static str>,
 }
 
 /// How an upload announces its length.
@@ -95,7 +89,7 @@ impl Sides {
     }
 
     /// Requests a path in several ways.
-    pub(super) fn page(&self, path: &str) -> Vec<Page> {
+    pub(super) fn page(&self, path: &str) -> Vec<Finding> {
         let long = format!("carve_doctor={}", "x".repeat(LONG_COOKIE));
         let proxy = self.ends.proxy.authority().map_or("", |it| it.host());
         let balanced =
@@ -124,7 +118,7 @@ impl Sides {
                         false => differs.push(ADVICE.to_owned()),
                     }
                 }
-                Page { way, differs, note }
+                Finding { tried: format!("{way} {path}"), differs, note }
             })
             .collect()
     }

@@ -20,7 +20,7 @@ use strum::VariantArray;
 use ureq::http::{HeaderName, HeaderValue, Uri};
 
 use crate::place::RunDir;
-use ask::{Ends, Page, Sides, Transfer};
+use ask::{Ends, Sides, Transfer};
 
 const HELP: &str = "\
 Examples:
@@ -117,12 +117,7 @@ impl Doctor {
                 let read = move || sides.stream(path, self.lasting);
                 waits.push((format!("stream {path}"), scope.spawn(read)));
             }
-            let mut findings = Vec::new();
-            for path in &self.paths {
-                for Page { way, differs, note } in sides.page(path) {
-                    findings.push(Finding { tried: format!("{way} {path}"), differs, note });
-                }
-            }
+            let mut findings: Vec<_> = self.paths.iter().flat_map(|it| sides.page(it)).collect();
             for path in &self.upload {
                 for &transfer in Transfer::VARIANTS {
                     let tried = format!("POST {path} of {}, {}", self.size, <&str>::from(transfer));

@@ -15,9 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::CONTENT_ENCODING;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::difference::Kind;
-use crate::judge::shorten::cut;
-use crate::judge::verdict::Verdict;
+use crate::judge::difference::{Kind, Verdict, cut};
 use crate::judge::{Answer, RequestLine, headers};
 
 /// The version of the protocol.
@@ -72,19 +70,13 @@ pub(super) fn question(
     struct Question<'a> {
         v: u32,
         id: u64,
-        request: Request<'a>,
+        request: RequestLine<'a>,
         old: Side,
         new: Side,
     }
 
-    #[derive(Serialize)]
-    struct Request<'a> {
-        method: &'a str,
-        target: &'a str,
-    }
-
-    let request = Request { method: asked.method, target: asked.target };
-    let question = Question { v: VERSION, id, request, old: Side::of(old), new: Side::of(new) };
+    let (old, new) = (Side::of(old), Side::of(new));
+    let question = Question { v: VERSION, id, request: *asked, old, new };
     // Strings, numbers and maps of strings always serialize.
     let mut line = serde_json::to_vec(&question).unwrap_or_default();
     line.push(b'\n');

@@ -9,22 +9,20 @@
 
 mod message;
 mod program;
-mod stats;
 mod stderr;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
+use parking_lot::Mutex;
+use strum::{EnumCount, IntoStaticStr, VariantArray};
 
-use crate::judge::difference::Kind;
-use crate::judge::verdict::Verdict;
+use crate::judge::difference::{Kind, Verdict};
 use crate::judge::{Answer, RequestLine};
 use program::Program;
 use route::{ExecSettings, Time};
-use stats::ProgramFailure;
-pub use stats::{Failure, Stats};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -34,9 +32,8 @@ const LONGEST_TIMEOUT: Time = Time::seconds(60);
 #[derive(Debug)]
 pub(crate) struct Exec {
     settings: ExecSettings,
-    /// `None` while a pair is being judged.
-    runner: Mutex<Option<Runner>>,
-    freed: Condvar,
+    /// Locked while a pair is being judged.
+    runner: Mutex<Runner>,
     /// All kinds that were ever declared, at most [`message::MAX_KINDS`].
     kinds: Mutex<BTreeSet<Arc<str>>>,
     stats: Mutex<Stats>,
@@ -59,17 +56,61 @@ struct Running {
     last_id: u64,
 }
 
-/// Why there is no verdict.
-enum NoVerdict {
-    /// The program failed while it judged this pair or started for it.
-    Failed(ProgramFailure),
-    /// The program is still starting, or waits for its next start.
-    Waiting(String),
+/// Why the user's program was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Failure {
+    /// It could not be started.
+    Start,
+    /// It sent no hello in time, or an invalid one.
+    Hello,
+    /// It did not answer in time.
+    Timeout,
+    /// It ended, or closed its input or output.
+    Died,
+    /// It wrote a line that was too long, or more than it was asked for.
+    Flooded,
+    /// It sent an invalid answer.
+    Nonsense,
 }
 
-impl From<ProgramFailure> for NoVerdict {
-    fn from(trouble: ProgramFailure) -> Self {
-        NoVerdict::Failed(trouble)
+impl Failure {
+    fn because(self, why: impl Into<String>) -> NoVerdict {
+        NoVerdict { failure: Some(self), why: why.into() }
+    }
+}
+
+/// Why there is no verdict.
+#[derive(Debug)]
+struct NoVerdict {
+    /// How the program failed while it judged this pair or started for it; `None` if it is still starting, or waits for
+    /// its next start.
+    failure: Option<Failure>,
+    why: String,
+}
+
+/// Counts of the user's program so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// How often the program was started, restarts included.
+    pub starts: u64,
+    /// In the order of [`Failure`].
+    failures: [u64; Failure::COUNT],
+    /// Pairs that were not judged because the program was starting, or waiting for its next start.
+    pub waiting: u64,
+    /// Pairs that were not judged because the program was busy with earlier pairs.
+    pub busy: u64,
+}
+
+impl Stats {
+    /// How often the program failed in this way. Each time, it was killed, and a pair was not judged.
+    pub fn failures(&self, failure: Failure) -> u64 {
+        self.failures[failure as usize]
+    }
+
+    /// The counts of all failures, by name.
+    pub fn failures_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Failure::VARIANTS.iter().map(<&str>::from).zip(self.failures)
     }
 }
 
@@ -87,14 +128,9 @@ impl Exec {
             );
         }
         ensure!(*max_memory_mib != Some(0), "max_memory_mib is 0; it must be at least 1");
-        ensure!(
-            max_memory_mib.is_none() || cfg!(target_os = "linux"),
-            "max_memory_mib works on Linux only"
-        );
         Ok(Exec {
             settings: settings.clone(),
-            runner: Mutex::new(Some(Runner::default())),
-            freed: Condvar::new(),
+            runner: Mutex::default(),
             kinds: Mutex::default(),
             stats: Mutex::default(),
         })
@@ -103,10 +139,10 @@ impl Exec {
     /// Starts the program if it does not run, and waits for its hello.
     pub(crate) fn start(&self) -> anyhow::Result<()> {
         let deadline = Instant::now() + self.settings.start_timeout.0;
-        let Some(mut lease) = self.lease(deadline) else { bail!("the program is busy") };
-        match self.ready(&mut lease.runner, deadline) {
+        let runner = &mut self.runner.try_lock_until(deadline).context("the program is busy")?;
+        match self.ready(runner, deadline) {
             Ok(_) => Ok(()),
-            Err(refused) => bail!("{}", self.explain(&mut lease.runner, refused)),
+            Err(refused) => bail!(self.explain(runner, refused)),
         }
     }
 
@@ -119,42 +155,28 @@ impl Exec {
     ) -> Verdict {
         let timeout = self.settings.timeout.0;
         let deadline = Instant::now() + timeout;
-        let Some(mut lease) = self.lease(deadline) else {
-            locked(&self.stats).busy += 1;
+        let Some(mut runner) = self.runner.try_lock_until(deadline) else {
+            self.stats.lock().busy += 1;
             let reason = format!("the program was busy with other pairs for {timeout:?}");
             return Verdict::Unjudged { reason };
         };
-        let runner = &mut lease.runner;
-        let asked = self
-            .ready(runner, deadline)
-            .and_then(|running| Ok(running.judge(timeout, asked, old, new)?));
-        match asked {
+        let ready = self.ready(&mut runner, deadline);
+        match ready.and_then(|running| running.judge(timeout, asked, old, new)) {
             Ok(verdict) => {
                 runner.behaved();
                 verdict
             }
-            Err(refused) => Verdict::Unjudged { reason: self.explain(runner, refused) },
+            Err(refused) => Verdict::Unjudged { reason: self.explain(&mut runner, refused) },
         }
     }
 
     /// The kinds that were declared so far.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
-        locked(&self.kinds).iter().cloned().map(Kind::Declared).collect()
+        self.kinds.lock().iter().cloned().map(Kind::Declared).collect()
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        *locked(&self.stats)
-    }
-
-    /// Takes the program for one pair; `None` if other pairs keep it until the deadline.
-    fn lease(&self, deadline: Instant) -> Option<Lease<'_>> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let taken = |runner: &mut Option<Runner>| runner.is_none();
-        let (mut runner, _) = self
-            .freed
-            .wait_timeout_while(locked(&self.runner), left, taken)
-            .unwrap_or_else(PoisonError::into_inner);
-        Some(Lease { exec: self, runner: runner.take()? })
+        *self.stats.lock()
     }
 
     /// Starts the program if needed, and returns it once it has sent its hello.
@@ -170,9 +192,9 @@ impl Exec {
                 if let Some(wait) = runner.next_start.and_then(|at| at.checked_duration_since(now))
                 {
                     let why = format!("the program failed and starts again in {wait:.1?}");
-                    return Err(NoVerdict::Waiting(why));
+                    return Err(NoVerdict { failure: None, why });
                 }
-                locked(&self.stats).starts += 1;
+                self.stats.lock().starts += 1;
                 let program = Program::spawn(&self.settings)?;
                 none.insert(Running { program, since: now, kinds: None, last_id: 0 })
             }
@@ -189,38 +211,34 @@ impl Exec {
         deadline: Instant,
     ) -> Result<BTreeSet<Arc<str>>, NoVerdict> {
         let limit = self.settings.start_timeout.0;
-        let line = running.program.listen(deadline.min(running.since + limit))?;
+        let line = running.program.ask(&[], deadline.min(running.since + limit))?;
         let Some(line) = line else {
             return Err(match running.since.elapsed() >= limit {
-                true => Failure::Hello.because(format!("it sent no hello within {limit:?}")).into(),
-                false => NoVerdict::Waiting("the program is still starting".to_owned()),
+                true => Failure::Hello.because(format!("it sent no hello within {limit:?}")),
+                false => NoVerdict { failure: None, why: "the program is still starting".into() },
             });
         };
         let kinds = message::read_hello(&line).map_err(|why| Failure::Hello.because(why))?;
-        let mut known = locked(&self.kinds);
+        let mut known = self.kinds.lock();
         if known.union(&kinds).count() > message::MAX_KINDS {
             let why = format!("its starts declared more than {} kinds", message::MAX_KINDS);
-            return Err(Failure::Hello.because(why).into());
+            return Err(Failure::Hello.because(why));
         }
         known.extend(kinds.iter().cloned());
         Ok(kinds)
     }
 
     /// Counts why there is no verdict, kills the program if it failed, and describes the reason for people.
-    fn explain(&self, runner: &mut Runner, refused: NoVerdict) -> String {
-        match refused {
-            NoVerdict::Waiting(why) => {
-                locked(&self.stats).waiting += 1;
-                why
-            }
-            NoVerdict::Failed(ProgramFailure { failure, why }) => {
-                locked(&self.stats).failures[failure as usize] += 1;
-                runner.failed();
-                let (program, reason) = (&self.settings.command[0], <&str>::from(failure));
-                tracing::warn!(program, reason, why, "the judge's program failed");
-                format!("the program failed ({reason}): {why}")
-            }
-        }
+    fn explain(&self, runner: &mut Runner, NoVerdict { failure, why }: NoVerdict) -> String {
+        let Some(failure) = failure else {
+            self.stats.lock().waiting += 1;
+            return why;
+        };
+        self.stats.lock().failures[failure as usize] += 1;
+        runner.failed();
+        let (program, reason) = (&self.settings.command[0], <&str>::from(failure));
+        tracing::warn!(program, reason, why, "the judge's program failed");
+        format!("the program failed ({reason}): {why}")
     }
 }
 
@@ -248,7 +266,7 @@ impl Running {
         asked: &RequestLine<'_>,
         old: &Answer<'_>,
         new: &Answer<'_>,
-    ) -> Result<Verdict, ProgramFailure> {
+    ) -> Result<Verdict, NoVerdict> {
         self.last_id += 1;
         let question = message::question(self.last_id, asked, old, new);
         let line = self.program.ask(&question, Instant::now() + timeout)?;
@@ -258,26 +276,4 @@ impl Running {
         message::read_verdict(&line, self.last_id, self.kinds.as_ref().unwrap_or(&none))
             .map_err(|why| Failure::Nonsense.because(why))
     }
-}
-
-/// The program, taken for one pair. Dropping it gives the program back.
-struct Lease<'e> {
-    exec: &'e Exec,
-    runner: Runner,
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        let mut runner = std::mem::take(&mut self.runner);
-        if std::thread::panicking() {
-            // The program may be in the middle of a question.
-            runner.failed();
-        }
-        *locked(&self.exec.runner) = Some(runner);
-        self.exec.freed.notify_one();
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::judge::shorten::cut;
+use crate::judge::difference::cut;
 
 const MAX_LINES: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(1);

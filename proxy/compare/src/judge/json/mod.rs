@@ -17,8 +17,7 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::judge::difference::{DifferenceList, Kind};
-use crate::judge::shorten::shortened;
+use crate::judge::difference::{DifferenceList, Kind, shortened};
 use pointer::{IgnoredPaths, Pointer, escaped};
 use route::JsonSettings;
 use tree::{Node, Tree};
@@ -44,11 +43,8 @@ impl Rules {
     }
 
     pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut DifferenceList) {
-        let (old, new) = match (Tree::parse(old), Tree::parse(new)) {
-            (Ok(old), Ok(new)) => (old, new),
-            (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
-            (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
-        };
+        let both = found.both(Tree::parse(old), Tree::parse(new));
+        let Some((old, new)) = both else { return };
         let ignored = IgnoredPaths::at_top(&self.ignore);
         self.compare_trees(&old, &new, &ignored, &mut Way { steps: Vec::new(), found });
     }

@@ -1,38 +1,22 @@
 //! Compares numbers as they are written in JSON.
 
-/// The number in decimal: `digits` times ten to the power of `exponent`, and a sign.
-#[derive(Debug, PartialEq, Eq)]
-struct Decimal {
-    negative: bool,
-    /// Without zeros at either end; empty for zero.
-    digits: String,
-    /// 0 for zero.
-    exponent: i64,
-}
-
-impl Decimal {
-    /// Reads a number in JSON's grammar. `None` if the exponent does not fit.
-    fn parse(text: &str) -> Option<Self> {
-        let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-            None => (text, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let written = format!("{whole}{fraction}");
-        let digits = written.trim_end_matches('0');
-        let dropped = written.len() - digits.len();
-        let digits = digits.trim_start_matches('0').to_owned();
-        if digits.is_empty() {
-            return Some(Decimal { negative: false, digits, exponent: 0 });
-        }
-        let exponent = i64::from(exponent) - fraction.len() as i64 + dropped as i64;
-        Some(Decimal { negative, digits, exponent })
+/// The number in decimal: whether it is negative, its digits without zeros at either end, and the power of ten that they
+/// are times. Zero has no digits, the power 0 and no sign. Reads JSON's grammar. `None` if the exponent does not fit.
+fn decimal(text: &str) -> Option<(bool, String, i64)> {
+    let (is_negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let written = format!("{whole}{fraction}");
+    let digits = written.trim_end_matches('0');
+    let dropped = written.len() - digits.len();
+    let digits = digits.trim_start_matches('0').to_owned();
+    if digits.is_empty() {
+        return Some((false, digits, 0));
     }
-
-    fn is_integer(&self) -> bool {
-        self.exponent >= 0
-    }
+    Some((is_negative, digits, i64::from(exponent) - fraction.len() as i64 + dropped as i64))
 }
 
 /// Whether two numbers are the same. Equal values are the same, however they are written (`1`, `1.0`, `10e-1`). Two
@@ -42,13 +26,10 @@ pub(super) fn is_same(a: &str, b: &str, tolerance: f64) -> bool {
     if a == b {
         return true;
     }
-    let (decimal_a, decimal_b) = (Decimal::parse(a), Decimal::parse(b));
-    if let (Some(a), Some(b)) = (&decimal_a, &decimal_b) {
-        if a == b {
-            return true;
-        }
-        if a.is_integer() && b.is_integer() {
-            return false;
+    if let (Some(a), Some(b)) = (decimal(a), decimal(b)) {
+        let are_integers = a.2 >= 0 && b.2 >= 0;
+        if a == b || are_integers {
+            return a == b;
         }
     }
     match (a.parse::<f64>(), b.parse::<f64>()) {

@@ -2,15 +2,9 @@
 
 use anyhow::{bail, ensure};
 
-/// A JSON Pointer (RFC 6901) in which the segment `*` stands for any one segment.
+/// The segments of a JSON Pointer (RFC 6901); `None` stands for any one segment, written `*`.
 #[derive(Debug)]
-pub(super) struct Pointer(Vec<Segment>);
-
-#[derive(Debug)]
-enum Segment {
-    Any,
-    Named(String),
-}
+pub(super) struct Pointer(Vec<Option<String>>);
 
 impl Pointer {
     /// Reads one entry of `ignore`. Fails if it is not a JSON Pointer to a part of the body.
@@ -20,10 +14,10 @@ impl Pointer {
             bail!("ignore has `{text}`, which does not begin with /");
         };
         let segment = |raw: &str| match raw {
-            "*" => Ok(Segment::Any),
+            "*" => Ok(None),
             _ => match unescaped(raw) {
-                Some(name) => Ok(Segment::Named(name)),
                 None => bail!("ignore has `{text}`, where ~ is not followed by 0 or 1"),
+                named => Ok(named),
             },
         };
         Ok(Pointer(rest.split('/').map(segment).collect::<anyhow::Result<_>>()?))
@@ -43,7 +37,7 @@ pub(super) fn escaped(key: &str) -> String {
 
 /// The rest of each pointer below the current value.
 #[derive(Clone, Debug)]
-pub(super) struct IgnoredPaths<'p>(Vec<&'p [Segment]>);
+pub(super) struct IgnoredPaths<'p>(Vec<&'p [Option<String>]>);
 
 impl<'p> IgnoredPaths<'p> {
     /// All of `pointers`, for the top value.
@@ -56,7 +50,7 @@ impl<'p> IgnoredPaths<'p> {
         let mut left = Vec::new();
         for segments in &self.0 {
             match segments {
-                [Segment::Named(name), ..] if name != key => {}
+                [Some(name), ..] if name != key => {}
                 [_] => return None,
                 [_, rest @ ..] => left.push(rest),
                 [] => {}

@@ -1,3 +1,5 @@
+use http::HeaderMap;
+
 use super::*;
 
 /// Number, method, target, headers and body of each request.
@@ -8,8 +10,8 @@ fn shown(content: &str) -> Vec<String> {
         lines.collect::<String>()
     };
     let shown = |given: &RecordedRequest| {
-        let RecordedRequest { number, method, target, body, .. } = given;
-        format!("{number} {method} {target}{} {body:?}", headers(&given.headers))
+        let MirroredRequest { method, target, body, .. } = &given.asked;
+        format!("{} {method} {target}{} {body:?}", given.number, headers(&given.asked.headers))
     };
     parse(content.as_bytes()).unwrap().given.iter().map(shown).collect()
 }

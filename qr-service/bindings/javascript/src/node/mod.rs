@@ -25,7 +25,7 @@ pub fn generate<'env>(
     text: Unknown<'env>,
     options: Unknown<'env>,
 ) -> napi::Result<BufferSlice<'env>> {
-    to_buffer(env, request::read(&text, &options).and_then(|request| draw(&request)))
+    to_buffer(env, Request::read(&text, &options).and_then(|request| draw(&request)))
 }
 
 /// Reads the arguments, then draws the PNG of `text` on a thread of libuv's pool. Throws as [`generate`] does.
@@ -36,7 +36,7 @@ pub fn generate_async(
     text: Unknown<'_>,
     options: Unknown<'_>,
 ) -> napi::Result<AsyncTask<Drawing>> {
-    let request = request::read(&text, &options).map_err(|failure| failure.into_error(env))?;
+    let request = Request::read(&text, &options).map_err(|failure| failure.into_error(env))?;
     Ok(AsyncTask::new(Drawing(request)))
 }
 

@@ -11,6 +11,7 @@ mod request;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use crate::request::Request;
 use failure::Failure;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -22,7 +23,7 @@ const TYPES: &str = include_str!("types.ts");
 /// `options` threw.
 #[wasm_bindgen(skip_typescript)]
 pub fn generate(text: &JsValue, options: &JsValue) -> Result<Vec<u8>, JsValue> {
-    request::read(text, options)
+    Request::read(text, options)
         .and_then(|request| Ok(request.draw()?))
         .map_err(Failure::into_error)
 }

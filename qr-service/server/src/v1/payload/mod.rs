@@ -252,14 +252,8 @@ fn query_of<const N: usize>(parameters: [(&str, Option<String>); N]) -> String {
 
 /// Escapes each of `special` in `text` with a backslash.
 fn escape(text: &str, special: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        if special.contains(char) {
-            escaped.push('\\');
-        }
-        escaped.push(char);
-    }
-    escaped
+    let escaped = |c: char| special.contains(c).then_some('\\').into_iter().chain([c]);
+    text.chars().flat_map(escaped).collect()
 }
 
 /// Percent-encodes all but RFC 3986's unreserved characters. A space becomes `%20`, because not every reader accepts

@@ -1,9 +1,10 @@
-//! Finds and decodes symbols in a picture, with rxing.
+//! Finds and decodes symbols in a picture: with `qr-core` if it can read the whole picture, else with rxing.
 //!
 //! rxing's reader does not return the version, so its steps are called here one by one. A photo is read at several
 //! sizes, because blur and noise vanish in smaller ones, and each size also with dark and light exchanged.
 
 mod binary;
+mod drawn;
 mod finder;
 mod fourth;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use rxing::qrcode::detector::QRCodeDetectorResult;
 use rxing::{Point, point};
 
 use self::binary::binarized;
+pub(crate) use self::drawn::read_only;
 use crate::v1::options::Kind;
 
 /// The most finder patterns that are tried at one size, and the most sets of three. Noise has thousands of them.
@@ -76,6 +78,23 @@ pub(crate) struct Found {
     pub(crate) modules: BitMatrix,
 }
 
+/// What a decoder has read of a symbol, as far as it does not depend on where it is.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) version: String,
+    pub(crate) bytes: Vec<u8>,
+    /// Index, from 0, and count in structured append, and the XOR of the whole message's bytes.
+    pub(crate) part: Option<(i32, i32)>,
+    pub(crate) parity: Option<u8>,
+}
+
+impl From<Found> for Seen {
+    fn from(found: Found) -> Self {
+        let Found { version, bytes, part, parity, .. } = found;
+        Seen { version, bytes, part, parity }
+    }
+}
+
 /// The symbols read from a picture.
 #[derive(Default)]
 pub(crate) struct Reading {
@@ -91,8 +110,11 @@ pub(crate) fn read(picture: &GreyImage, kinds: &[Kind], most: usize) -> Vec<Foun
     search.reading.found
 }
 
-/// Reads up to `most` symbols of these kinds from a picture of a camera or a scanner.
+/// Reads up to `most` symbols of these kinds from a picture of a camera, a scanner or a program.
 pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Reading {
+    if let Some(found) = drawn::read(picture, kinds).filter(|found| found.len() <= most) {
+        return Reading { found, is_truncated: false };
+    }
     let mut search = Search::new(kinds, most);
     let mut smaller: Option<GreyImage> = None;
     loop {
@@ -232,7 +254,13 @@ impl<'a> Search<'a> {
         if !decoded.isValid() {
             return false;
         }
-        self.reading.found.push(found(kind, &sampled, &decoded, self.scale));
+        // rxing lists the corners by rows. A symbol that is seen from behind is decoded with rows and columns exchanged.
+        let order = if decoded.isMirrored() { [0, 2, 3, 1] } else { [0, 1, 3, 2] };
+        let (bits, points) = (sampled.getBits(), sampled.getPoints());
+        let modules = if decoded.isMirrored() { transposed(bits) } else { bits.clone() };
+        // rxing adds a half, to round.
+        let at = |index: usize| corner(points[index] - point(0.5, 0.5), self.scale);
+        self.reading.found.push(found(kind, modules, order.map(at), &decoded));
         true
     }
 }
@@ -252,25 +280,19 @@ fn corner(point: Point, scale: f64) -> (f64, f64) {
     (f64::from(point.x) * scale, f64::from(point.y) * scale)
 }
 
+/// The symbol of these modules, whose corners are in pixels of the picture.
 fn found(
     kind: Kind,
-    sampled: &impl DetectorRXingResult,
+    modules: BitMatrix,
+    corners: [(f64, f64); 4],
     decoded: &DecoderResult<bool>,
-    scale: f64,
 ) -> Found {
     let append = decoded.structuredAppend();
     let part = (append.count > 1 || append.index > 0).then_some((append.index, append.count));
     let (text, guess) = text::of(decoded);
-    // rxing lists the corners by rows. A symbol that is seen from behind is decoded with rows and columns exchanged.
-    let order = if decoded.isMirrored() { [0, 2, 3, 1] } else { [0, 1, 3, 2] };
-    let (bits, points) = (sampled.getBits(), sampled.getPoints());
     Found {
         kind,
-        version: match kind {
-            Kind::Qr => decoded.versionNumber().to_string(),
-            Kind::Micro => format!("M{}", (bits.width() - 9) / 2),
-            Kind::Rmqr => format!("R{}x{}", bits.height(), bits.width()),
-        },
+        version: version_of(kind, modules.width(), modules.height()),
         level: decoded.ecLevel().to_owned(),
         symbology: decoded.symbologyIdentifier(),
         bytes: decoded.content().bytes().to_vec(),
@@ -278,10 +300,18 @@ fn found(
         guess,
         part,
         parity: part.and_then(|_| append.id.parse().ok()),
-        // rxing adds a half, to round.
-        corners: order.map(|index: usize| corner(points[index] - point(0.5, 0.5), scale)),
+        corners,
         number: decoded.versionNumber(),
-        modules: if decoded.isMirrored() { transposed(bits) } else { bits.clone() },
+        modules,
+    }
+}
+
+/// A version as the standards name it.
+fn version_of(kind: Kind, width: u32, height: u32) -> String {
+    match kind {
+        Kind::Qr => ((width - 17) / 4).to_string(),
+        Kind::Micro => format!("M{}", (width - 9) / 2),
+        Kind::Rmqr => format!("R{height}x{width}"),
     }
 }
 

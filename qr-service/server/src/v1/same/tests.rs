@@ -13,7 +13,7 @@ fn of_text(text: &str, mode: Mode) -> Options {
 }
 
 /// Draws a plan's symbol with four pixels per module, and reads it with the decoder.
-fn read(plan: &Plan) -> (Encoded, Found) {
+fn read(plan: &Plan) -> (Encoded, Seen) {
     const SCALE: usize = 4;
     let encoded = encode(plan).unwrap();
     let modules = encoded.symbol.modules();
@@ -25,7 +25,7 @@ fn read(plan: &Plan) -> (Encoded, Found) {
     let grey = (0..side * side).map(|at| if is_dark(at) { 0 } else { 255 }).collect();
     let picture = GreyImage { width: side as u32, height: side as u32, grey };
     let found = reader::read(&picture, &[plan.symbol.kind()], 1).remove(0);
-    (encoded, found)
+    (encoded, found.into())
 }
 
 /// Checks that the plan's own symbol counts as the same, and those of the other plans do not.
