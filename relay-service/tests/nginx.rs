@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use service_kit::free_addresses;
 use service_kit::testing::{Service, eventually, exchange, get};
 
-use crate::support::clients::{head, read_until, receive, rest, serves_at};
+use crate::support::clients::{head, read_until, receive, rest, serves_at, waiting};
 use crate::support::edge::{Edge, home, served_by};
 use crate::support::{Legacy, metric, relay_service};
 
@@ -83,11 +83,35 @@ fn a_side_that_hangs_holds_up_many_keys_no_longer_than_one() {
     new.signal("CONT");
 }
 
+#[test]
+fn a_home_of_a_stopped_route_gives_the_new_side_what_waits_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (relay_service(&[]), relay_service(&[]));
+    let zero = folder.path().join("zero");
+    std::fs::write(&zero, "0").unwrap();
+    let admins = free_addresses(2).unwrap();
+    let home = home(&zero, (&old.admin_addr.to_string(), &new), (admins[0], admins[1]), &[]);
+    let _receiver = receive(new.addr, "held");
+    eventually("it waits", || waiting(&new) == 1.0);
+    for (key, lines, expected) in [
+        ("held", "x-route-stopped: 1\r\n", "new"),
+        ("free", "x-route-stopped: 1\r\n", "old"),
+        ("stopped", "x-route-stopped: 1\r\nx-route-arm: new\r\n", "old"),
+        ("chosen", "x-route-arm: new\r\n", "new"),
+        ("chosen", "x-route-stopped: 1\r\n", "new"),
+    ] {
+        assert_eq!(side_with(&home, key, lines), expected, "{key}: {lines:?}");
+    }
+}
+
 /// The side that a home gives for a key.
 fn side(home: &Service, key: &str) -> String {
-    let request =
-        format!("GET / HTTP/1.1\r\nhost: x\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");
-    let answer = exchange(home.addr, &request);
+    side_with(home, key, "")
+}
+
+fn side_with(home: &Service, key: &str, lines: &str) -> String {
+    let head = format!("GET / HTTP/1.1\r\nhost: x\r\nx-key: /p/{key}\r\n{lines}");
+    let answer = exchange(home.addr, &format!("{head}connection: close\r\n\r\n"));
     answer.lines().find_map(|line| line.strip_prefix("x-home: ").map(str::to_owned)).unwrap()
 }
 
