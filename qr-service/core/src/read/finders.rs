@@ -1,7 +1,15 @@
 //! Finds finder patterns: runs of dark and light in the ratio 1:1:3:1:1 along a row and a column through their middle
 //! (ISO/IEC 18004 sections 6.3.3 and 12).
 
-use super::grid::{Picture, Point};
+/// A place in pixels, from the upper left corner of the picture.
+pub(super) type Point = (f32, f32);
+
+/// Grey pixels, row by row.
+pub(super) struct Picture<'a> {
+    pub(super) grey: &'a [u8],
+    pub(super) width: usize,
+    pub(super) height: usize,
+}
 
 /// Greys that differ by less are one run: the darkest of a light run, or the lightest of a dark one.
 const MIN_CONTRAST: u8 = 24;

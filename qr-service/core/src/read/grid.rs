@@ -1,19 +1,9 @@
 //! Where the modules of a symbol lie in a picture.
 
 use super::SymbolKind;
-use super::finders::Finder;
+use super::finders::{Finder, Picture, Point};
 use crate::matrix::Row;
 use crate::{micro, rmqr};
-
-/// A place in pixels, from the upper left corner of the picture.
-pub(super) type Point = (f32, f32);
-
-/// Grey pixels, row by row.
-pub(super) struct Picture<'a> {
-    pub(super) grey: &'a [u8],
-    pub(super) width: usize,
-    pub(super) height: usize,
-}
 
 /// A grid of modules in the picture.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ mod message;
 use crate::level::Level;
 use crate::matrix::Row;
 use crate::modules::{Modules, Rows};
-use finders::Finder;
-use grid::{Grid, Picture};
+use finders::{Finder, Picture};
+use grid::Grid;
 pub use message::Content;
 
 /// A kind of symbol.
