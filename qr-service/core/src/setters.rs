@@ -6,6 +6,15 @@ macro_rules! example {
     (symbol: $($statement:stmt);+ $(;)?) => {
         example!(@ "let symbol = encode(\"text\", Level::M)?;\n", $($statement)+)
     };
+    // With the symbols that are read from a picture of the text, which has 4 pixels a module.
+    (read: $($statement:stmt);+ $(;)?) => {
+        example!(@ "let symbol = encode(\"text\", Level::M)?;\n\
+            let module = |px: usize| (px / 4).wrapping_sub(4);\n\
+            let is_dark = |at: usize| symbol.is_dark(module(at % 116), module(at / 116));\n\
+            let grey = |at: usize| if is_dark(at) { 0 } else { 255 };\n\
+            let grey: Vec<u8> = (0..116 * 116).map(grey).collect();\n\
+            let symbols = read(&grey, 116).unwrap_or_default();\n", $($statement)+)
+    };
     (@ $begin:literal, $($statement:stmt)+) => {
         concat!(
             "\n```\nuse qr_core::*;\n\n", $begin,

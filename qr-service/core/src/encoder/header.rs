@@ -4,6 +4,7 @@ use super::Fnc1;
 use crate::bits::BitString;
 
 /// A symbol's place in structured append (section 8).
+#[doc = example!(let part = Part { index: 0, total: 2, parity: 7 }; assert!(part.index < part.total))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// From 0.

@@ -148,8 +148,8 @@ impl Search<'_> {
         is_even.then_some(finder)
     }
 
-    /// The first pixel of a finder pattern on a line of `len` pixels, whose pixel `at` is in the core, and the one after
-    /// its last; `None` if the runs have another ratio.
+    /// The first pixel of a finder pattern on a line of `len` pixels, whose pixel `at` is in the core, and the one
+    /// after its last; `None` if the runs have another ratio.
     fn line(
         &mut self,
         is_ink: impl Fn(usize) -> bool,

@@ -68,8 +68,8 @@ impl Grid {
         Some((*grey < self.threshold) != self.is_inverted)
     }
 
-    /// All modules. `None` unless nearly all of them are clearly dark or light, as in no photo: there, other symbols may
-    /// be so unclear that their finder patterns are not noticed.
+    /// All modules. `None` unless nearly all of them are clearly dark or light, as in no photo: there, other symbols
+    /// may be so unclear that their finder patterns are not noticed.
     pub(super) fn sample(&self, picture: &Picture<'_>) -> Option<Vec<Row>> {
         let mut unclear = 0;
         let mut rows = vec![[0; 3]; self.height];
@@ -194,8 +194,8 @@ fn sizes() -> impl Iterator<Item = (SymbolKind, u8, usize, usize)> {
 }
 
 impl Grid {
-    /// The modules from the corner to the end of the uppermost row, which is a timing pattern beside the finder pattern:
-    /// dark up to the quiet zone, but for single modules.
+    /// The modules from the corner to the end of the uppermost row, which is a timing pattern beside the finder
+    /// pattern: dark up to the quiet zone, but for single modules.
     fn extent(&self, picture: &Picture<'_>) -> f32 {
         let module = dot(self.right, self.right).sqrt();
         let mut end = 7.0;

@@ -6,6 +6,7 @@ use crate::rmqr;
 use crate::segment::{ALPHANUMERIC, Mode};
 
 /// What a symbol says.
+#[doc = example!(read: assert_eq!(symbols[0].content.fnc1, None))]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Content {

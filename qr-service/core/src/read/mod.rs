@@ -1,5 +1,5 @@
-//! Reads symbols from pictures that programs draw: modules of even size, sharp or scaled, in any two colours. Photos are
-//! for other readers, so this one reads a picture as a whole or not at all, and never guesses.
+//! Reads symbols from pictures that programs draw: modules of even size, sharp or scaled, in any two colours. Photos
+//! are for other readers, so this one reads a picture as a whole or not at all, and never guesses.
 
 mod correct;
 mod decode;
@@ -15,6 +15,7 @@ use grid::Grid;
 pub use message::Content;
 
 /// A kind of symbol.
+#[doc = example!(read: assert_eq!(symbols[0].kind, SymbolKind::Qr))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     /// QR.
@@ -26,6 +27,7 @@ pub enum SymbolKind {
 }
 
 /// A symbol that [`read`] has found.
+#[doc = example!(read: assert_eq!(symbols[0].corners[0], (16.0, 16.0)))]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ReadSymbol {
@@ -49,32 +51,21 @@ pub struct ReadSymbol {
 
 impl ReadSymbol {
     /// The modules upright, as they were before errors were corrected.
+    #[doc = example!(read: assert!(symbols[0].modules().rows().flatten().eq(symbol.rows().flatten())))]
     pub fn modules(&self) -> Modules<'_> {
         Modules::new(Rows::ThreeWords(&self.rows), self.width)
     }
 }
 
-/// Reads all symbols of a picture: its grey pixels from 0, black, to 255, row by row. Symbols may be turned by any angle,
-/// mirrored and light on dark.
+/// Reads all symbols of a picture: its grey pixels from 0, black, to 255, row by row. Symbols may be turned by any
+/// angle, mirrored and light on dark.
 ///
 /// The algorithm is the reference one of ISO/IEC 18004, section 12, for symbols that are not distorted. Damaged modules
 /// are corrected within the limits of the standard's table 9, which leave room to notice what cannot be corrected.
 ///
 /// `None` unless every finder pattern in the picture, and what looks like one, belongs to a symbol that was read, so
 /// that another reader may find more. Takes milliseconds at most for a picture of four million pixels.
-///
-/// ```
-/// use qr_core::{Level, encode, read};
-///
-/// let symbol = encode("text", Level::M)?;
-/// // Four pixels a module, and four modules on each side.
-/// let module = |px: usize| (px / 4).wrapping_sub(4);
-/// let is_dark = |at: usize| symbol.is_dark(module(at % 116), module(at / 116));
-/// let grey: Vec<u8> = (0..116 * 116).map(|at| if is_dark(at) { 0 } else { 255 }).collect();
-/// let symbols = read(&grey, 116).unwrap_or_default();
-/// assert_eq!((symbols.len(), &*symbols[0].content.bytes), (1, &b"text"[..]));
-/// # Ok::<(), qr_core::Error>(())
-/// ```
+#[doc = example!(read: assert_eq!((symbols.len(), &*symbols[0].content.bytes), (1, &b"text"[..])))]
 pub fn read(grey: &[u8], width: usize) -> Option<Vec<ReadSymbol>> {
     let picture = Picture { grey, width, height: grey.len().checked_div(width)? };
     if width * picture.height != grey.len() {
