@@ -110,11 +110,16 @@ pub(crate) fn read(picture: &GreyImage, kinds: &[Kind], most: usize) -> Vec<Foun
     search.reading.found
 }
 
-/// Reads up to `most` symbols of these kinds from a picture of a camera, a scanner or a program.
-pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Reading {
-    if let Some(found) = drawn::read(picture, kinds).filter(|found| found.len() <= most) {
-        return Reading { found, is_truncated: false };
+/// Reads up to `most` symbols of these kinds from a picture of a program, a camera or a scanner.
+pub(crate) fn read_picture(picture: &GreyImage, kinds: &[Kind], most: usize) -> Reading {
+    match drawn::read(picture, kinds).filter(|found| found.len() <= most) {
+        Some(found) => Reading { found, is_truncated: false },
+        None => read_photo(picture, kinds, most),
     }
+}
+
+/// As [`read_picture`], with corners that follow a symbol that is distorted.
+pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Reading {
     let mut search = Search::new(kinds, most);
     let mut smaller: Option<GreyImage> = None;
     loop {

@@ -219,7 +219,7 @@ pub(super) async fn answer<T: Serialize + Send + 'static>(
 
 fn decoded(picture: &GreyImage) -> Decoded {
     let kinds = [Kind::Qr, Kind::Micro, Kind::Rmqr];
-    let reading = reader::read_photo(picture, &kinds, MAX_SYMBOLS);
+    let reading = reader::read_picture(picture, &kinds, MAX_SYMBOLS);
     let messages = messages_of(&reading.found);
     let symbols = reading.found.into_iter().map(DecodedSymbol::from).collect();
     let (width, height, truncated) = (picture.width, picture.height, reading.is_truncated);

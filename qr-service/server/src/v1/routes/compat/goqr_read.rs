@@ -51,7 +51,7 @@ const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
 
 /// The texts of the symbols on a picture, or one error if there are none.
 fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
-    let found = reader::read_photo(picture, &[Kind::Qr], MAX_SYMBOLS).found;
+    let found = reader::read_picture(picture, &[Kind::Qr], MAX_SYMBOLS).found;
     if found.is_empty() {
         return vec![Err("could not find/read QR Code")];
     }

@@ -77,6 +77,6 @@ fn file_of(fields: &Fields) -> Result<Vec<u8>, &'static str> {
 }
 
 fn text_of(picture: &GreyImage) -> Result<String, &'static str> {
-    let found = reader::read_photo(picture, &[Kind::Qr], 1).found;
+    let found = reader::read_picture(picture, &[Kind::Qr], 1).found;
     found.into_iter().next().map(|found| found.text).ok_or(NO_CODE)
 }
