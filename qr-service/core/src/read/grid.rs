@@ -105,8 +105,8 @@ fn dot(a: Point, b: Point) -> f32 {
     a.0 * b.0 + a.1 * b.1
 }
 
-/// The grids of QR symbols that three finder patterns may belong to, the best first: for `first` as the one at the
-/// symbol's upper left. Empty unless the others lie at right angles and equally far.
+/// The grid of the QR symbol that three finder patterns may belong to, `first` at its upper left. `None` unless the
+/// others lie at right angles and equally far, and its timing patterns are there.
 pub(super) fn qr_grid(
     picture: &Picture<'_>,
     first: &Finder,

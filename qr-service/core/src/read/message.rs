@@ -86,7 +86,8 @@ pub(super) fn read(kind: SymbolKind, version: u8, data: &[u8], len: usize) -> Op
         let value = bits.take(indicator)?;
         let meaning = match kind {
             SymbolKind::Qr => MEANINGS[value as usize],
-            SymbolKind::Micro => value + 1,
+            SymbolKind::Micro if value < 4 => value + 1,
+            SymbolKind::Micro => return None,
             SymbolKind::Rmqr => value,
         };
         match meaning {
@@ -160,3 +161,6 @@ fn read_segment(
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests;
